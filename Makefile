@@ -3,6 +3,9 @@
 # The few commands that a person types; Meson does the work. build/ is the
 # release build, build/asan and its neighbours are those of `make check`.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 FUZZ_SECONDS ?= 300
 
 .PHONY: run check build setup format clean install fuzz
@@ -16,7 +19,7 @@ check: setup
 
 build: setup
 	@test -f build/build.ninja || meson setup build
-	@ninja -C build --quiet
+	@ninja -C build --quiet | { grep -v '^ninja: no work to do' || true; }
 
 setup:
 	@scripts/setup
