@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The two clocks of a machine.
+ *
+ * `struct clock` is the machine's simulated time: daemon sleeps and scan
+ * intervals advance it, so a run is a function of the file and the seed.
+ * clock_measure_ns() is the host's monotonic clock, for durations of walks and
+ * lock holds, which are always measured and never steer what the engine does.
+ */
+#ifndef SP_CLOCK_H
+#define SP_CLOCK_H
+
+#include <time.h>
+
+#include "bits.h"
+
+struct clock {
+	uint64_t now_ns; /* simulated time since the machine was created */
+};
+
+static inline void clock_advance_ns(struct clock *clock, uint64_t ns)
+{
+	clock->now_ns += ns;
+}
+
+static inline uint64_t clock_now_ms(const struct clock *clock)
+{
+	return clock->now_ns / 1000000;
+}
+
+static inline uint64_t clock_measure_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a page contains.
+ *
+ * A content is one word. Most simulated pages hold a single repeated byte
+ * (zero pages, test patterns), so that case is stored in the word itself:
+ *
+ *	bit 0 set:   every byte is bits 8..15                   ("uniform")
+ *	bit 0 clear: pointer to content_bytes bytes in a pool; never NULL
+ *
+ * Uniform content needs no memory; a partial write makes it a buffer. The
+ * order of two contents is memcmp's over content_bytes (K20), the checksum is
+ * the low 32 bits of XXH64 with seed 0 (K18); both give the same answer
+ * for either representation.
+ *
+ * A machine may store fewer than 4096 bytes a page (content_bytes): searches
+ * over millions of tiny machines do not care for contents, only for equality.
+ *
+ * Locking: none; the owner of the frame or swap slot that holds the content.
+ */
+#ifndef SP_CONTENT_H
+#define SP_CONTENT_H
+
+#include "mem.h"
+
+typedef uintptr_t content_t;
+
+struct content_store {
+	struct pool buffers;
+	uint32_t bytes;              /* per page: power of two, 8..4096 */
+	uint32_t uniform_sum[256];   /* checksums of uniform contents */
+	bool uniform_sum_valid[256];
+};
+
+static inline content_t content_uniform(uint8_t byte)
+{
+	return (content_t)byte << 8 | 1;
+}
+
+#define CONTENT_ZERO content_uniform(0)
+
+static inline bool content_is_uniform(content_t c)
+{
+	return c & 1;
+}
+
+static inline uint8_t content_byte(content_t c)
+{
+	return (uint8_t)(c >> 8);
+}
+
+void content_store_init(struct content_store *store, struct mem *mem, uint32_t bytes);
+void content_store_destroy(struct content_store *store);
+
+/* A private copy: 0 and *ret, or -ENOMEM. Uniform contents never fail. */
+int content_copy(struct content_store *store, content_t c, content_t *ret) SP_MUST_CHECK;
+/* Gives the memory back; the word is then worthless. */
+void content_free(struct content_store *store, content_t c);
+/* Overwrites length bytes at offset (offset + length <= bytes). *c may change
+ * representation; -ENOMEM leaves it as it was. A write of a whole page of one
+ * byte makes it uniform. */
+int content_write(struct content_store *store, content_t *c, uint32_t offset, const void *buf,
+		  uint32_t length) SP_MUST_CHECK;
+void content_read(const struct content_store *store, content_t c, uint32_t offset, void *buf,
+		  uint32_t length);
+/* Fills the page with random bytes that are a function of (seed, index). */
+int content_random(struct content_store *store, content_t *c, uint64_t seed, uint64_t index) SP_MUST_CHECK;
+
+/* <0, 0, >0 as memcmp of the pages. */
+int content_compare(const struct content_store *store, content_t a, content_t b);
+uint32_t content_checksum(struct content_store *store, content_t c);
+/* The first eight bytes as a big-endian number: orders as memcmp does, so two
+ * different prefixes decide a comparison without touching the rest. */
+uint64_t content_prefix(content_t c);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Page frames and their metadata, by page frame number (pfn).
+ *
+ * One struct frame for each frame that was ever used, in an array that grows
+ * by blocks and never moves, so a pfn becomes a pointer in two loads. 48 bytes
+ * a frame: there are millions.
+ *
+ * References. refcount is exactly
+ *
+ *	mapcount (one for each PTE, one in every subframe for a PMD)
+ *	+ 1 if FRAME_SWAPCACHE
+ *	+ 1 if FRAME_FILE (the page cache's)
+ *	+ nr_holds (sp_hold: someone else's, e.g. a pipe's)
+ *	+ transient references of the operation now running
+ *
+ * and 0 means free. sp_validate() recounts this. Migration and swap entries
+ * hold no reference on a frame.
+ *
+ * Identity. `mapping` says whose page it is, as the kernel's folio->mapping:
+ *
+ *	0                       free, or an anonymous page not yet mapped
+ *	anon_vma | MAPPING_ANON an anonymous page; index is its linear index
+ *	node | MAPPING_KSM      a KSM page; node may be 0 between write-protect
+ *	                        and insertion (K25); index is meaningless (K4)
+ *	file | 0                a page of a file
+ *
+ * A huge page is HPAGE_PMD_NR frames in a row, the first with FRAME_HEAD, the
+ * rest FRAME_TAIL; every frame keeps its own counts, contents and index, so
+ * that splitting a folio is clearing these flags.
+ *
+ * Locks: FRAME_LOCKED is the folio lock (rank folio_lock): it protects
+ * mapping, FRAME_SWAPCACHE and, for a KSM page, the list of rmap_items (K26a). The
+ * rest is protected by the machine's one-thread rule.
+ */
+#ifndef SP_FRAME_H
+#define SP_FRAME_H
+
+#include "assertion.h"
+#include "content.h"
+#include "rank.h"
+
+#define MAPPING_ANON ((uintptr_t)1)
+#define MAPPING_KSM ((uintptr_t)3)
+#define MAPPING_FLAGS ((uintptr_t)3)
+
+enum frame_flags {
+	FRAME_LOCKED = 1u << 0,
+	FRAME_SWAPCACHE = 1u << 1,   /* frame->swap is its slot */
+	FRAME_FILE = 1u << 2,        /* in a file's page cache */
+	FRAME_ZERO = 1u << 3,        /* the zero page; never counted, never freed */
+	FRAME_EXCLUSIVE = 1u << 4,   /* PageAnonExclusive: this mm may write in place */
+	FRAME_DIRTY = 1u << 5,
+	FRAME_REFERENCED = 1u << 6,  /* marked accessed once */
+	FRAME_ACTIVE = 1u << 7,
+	FRAME_MLOCKED = 1u << 8,     /* unevictable: mapped in a locked VMA */
+	FRAME_HEAD = 1u << 9,
+	FRAME_TAIL = 1u << 10,
+	FRAME_SUM_VALID = 1u << 11,  /* checksum is that of the contents */
+	FRAME_UNKNOWN = 1u << 12,    /* real memory that could not be read */
+	FRAME_ORPHANED = 1u << 13,   /* migration entries were left pointing here (V2) */
+	FRAME_DEAD_SWAP = 1u << 14,  /* reserved */
+};
+
+struct frame {
+	uint32_t flags;
+	int32_t refcount;
+	int32_t mapcount;
+	uint32_t checksum;   /* cached; see FRAME_SUM_VALID */
+	uintptr_t mapping;
+	uint64_t index;
+	content_t content;
+	uint32_t swap;       /* slot when FRAME_SWAPCACHE; next free pfn when free */
+	uint16_t nr_holds;
+	uint8_t nid;
+	uint8_t unused;
+};
+
+#define FRAME_BLOCK_SHIFT 12
+#define FRAME_BLOCK (1u << FRAME_BLOCK_SHIFT)
+#define PFN_NONE UINT32_MAX
+
+struct frames {
+	struct mem *mem;
+	struct content_store content;
+	struct frame **blocks;        /* nr_blocks arrays of FRAME_BLOCK frames */
+	uint32_t nr_blocks, max_blocks;
+	uint32_t nr_frames;           /* pfns handed out at least once: [0, nr_frames) */
+	uint32_t nr_used;
+	uint32_t nr_nodes;
+	uint64_t limit_per_node;      /* 0: none */
+	struct {
+		uint32_t free;        /* last-in first-out; PFN_NONE: empty */
+		uint64_t nr_used;
+	} node[64];
+	struct frame *zero;           /* the zero page: pfn 0 */
+};
+
+int frames_init(struct frames *frames, struct mem *mem, uint32_t nr_nodes, uint64_t limit_per_node,
+		uint32_t content_bytes) SP_MUST_CHECK;
+void frames_destroy(struct frames *frames);
+
+static inline struct frame *frame_of_pfn(const struct frames *frames, uint32_t pfn)
+{
+	SP_ASSERT(pfn < frames->nr_frames);
+	return &frames->blocks[pfn >> FRAME_BLOCK_SHIFT][pfn & (FRAME_BLOCK - 1)];
+}
+
+/* The pfn is not stored: blocks are aligned to their size class, and the first
+ * frame of a block keeps the block's number (see frame.c). */
+uint32_t frame_pfn(const struct frames *frames, const struct frame *frame);
+
+/*
+ * A frame with refcount 1, contents zero, mapping 0, on node nid or, when that
+ * is full, on any other (nid < 0: any). NULL: out of frames or of memory.
+ */
+struct frame *frame_alloc(struct frames *frames, int nid) SP_MUST_CHECK;
+/* HPAGE_PMD_NR frames in a row, each with refcount 1, first pfn aligned to
+ * HPAGE_PMD_NR; flags HEAD and TAIL set. NULL as above. */
+struct frame *frame_alloc_huge(struct frames *frames, int nid) SP_MUST_CHECK;
+
+static inline void frame_get(struct frame *frame)
+{
+	SP_ASSERT(frame->refcount > 0);
+	frame->refcount++;
+}
+
+/* Drops a reference; the last one frees the frame and its contents. The caller
+ * has already taken it off the swap cache. */
+void frame_put(struct frames *frames, struct frame *frame);
+
+/* Contents. Writes forget the cached checksum. */
+int frame_write(struct frames *frames, struct frame *frame, uint32_t offset, const void *buf,
+		uint32_t length) SP_MUST_CHECK;
+/* Replaces the contents; takes `content` over. */
+void frame_set_content(struct frames *frames, struct frame *frame, content_t content);
+/* Copies src's contents and checksum: 0 or -ENOMEM. */
+int frame_copy_content(struct frames *frames, struct frame *dst, const struct frame *src) SP_MUST_CHECK;
+uint32_t frame_checksum(struct frames *frames, struct frame *frame);
+
+static inline int frame_compare(const struct frames *frames, const struct frame *a, const struct frame *b)
+{
+	return content_compare(&frames->content, a->content, b->content);
+}
+
+static inline bool frame_is_ksm(const struct frame *frame)
+{
+	return (frame->mapping & MAPPING_FLAGS) == MAPPING_KSM;
+}
+
+/* Anonymous, KSM included, as folio_test_anon(). */
+static inline bool frame_is_anon(const struct frame *frame)
+{
+	return frame->mapping & MAPPING_ANON;
+}
+
+static inline void *frame_mapping(const struct frame *frame)
+{
+	return (void *)(frame->mapping & ~MAPPING_FLAGS);
+}
+
+static inline bool frame_trylock(struct frame *frame)
+{
+	if (frame->flags & FRAME_LOCKED)
+		return false;
+	frame->flags |= FRAME_LOCKED;
+	rank_acquire(RANK_folio_lock, frame, true);
+	return true;
+}
+
+static inline void frame_lock(struct frame *frame)
+{
+	SP_ASSERT(!(frame->flags & FRAME_LOCKED));
+	rank_acquire(RANK_folio_lock, frame, false);
+	frame->flags |= FRAME_LOCKED;
+}
+
+static inline void frame_unlock(struct frame *frame)
+{
+	SP_ASSERT(frame->flags & FRAME_LOCKED);
+	rank_release(RANK_folio_lock, frame);
+	frame->flags &= ~(uint32_t)FRAME_LOCKED;
+}
+
+/* Clears HEAD and TAIL of the huge page that `frame` belongs to. */
+void frame_split_huge(struct frames *frames, struct frame *frame);
+
+#endif
