@@ -283,6 +283,7 @@ struct sp_walk_metrics {
 	uint64_t nr_rmap_one;
 	uint64_t nr_rmap_one_pass[2];
 	uint64_t nr_iteration_pass[2];
+	uint64_t skip_mm_mismatch_pass[2];
 	uint64_t nr_fallback;     /* second or whole-tree passes of retry and direct */
 	uint64_t hold_ns_max, hold_ns_sum; /* lock hold of one loop; of all */
 	uint64_t walk_ns_max, walk_ns_sum;
