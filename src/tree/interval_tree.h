@@ -19,8 +19,9 @@
 
 struct interval_node {
 	struct rb_node rb;
-	uint64_t start, last;   /* inclusive; do not change while inserted */
-	uint64_t subtree_last;  /* largest `last` in this subtree */
+	uint64_t start, last;  /* inclusive; do not change while inserted */
+	uint64_t left_last;    /* the left child's subtree_last; 0 without one */
+	uint64_t subtree_last; /* largest `last` in this subtree */
 };
 
 struct interval_tree {
@@ -37,7 +38,7 @@ static inline bool interval_tree_empty(const struct interval_tree *tree)
 	return !tree->root.node;
 }
 
-/* NULL, or what is wrong with order, balance or subtree_last. */
+/* NULL, or what is wrong with order, balance or the two derived keys. */
 const char *interval_validate(const struct interval_tree *tree, uint64_t *nr);
 
 #endif

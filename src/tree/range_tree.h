@@ -10,9 +10,12 @@
  * an update, never between. Each entry stores start, end and object by value,
  * so that a search touches no object.
  *
- * Replaced nodes are kept on a list and reused after a grace period, which is
- * waited for in batches (or not at all where range_tree_init() is told that
- * there are no concurrent readers).
+ * Replaced nodes are kept on a list and reused after a grace period, which many
+ * of them share. Where range_tree_init() is told that nobody reads without the
+ * lock, nothing is copied and updates happen in place.
+ *
+ * range_tree_reserve() may wait for readers; whoever calls it holds no lock that
+ * a reader may wait for inside its section, and is not in one (rcu.h).
  *
  * Updates cannot fail: range_tree_reserve() fetches enough nodes for the
  * coming updates beforehand and is the only call that returns -ENOMEM, so that
