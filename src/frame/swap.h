@@ -2,18 +2,21 @@
 /*
  * Swap slots and the swap cache.
  *
- * A slot has a count of the swap entries (PTEs) that name it, its contents
- * once they were written, and, while a frame is in the swap cache for it, that frame. A slot is
- * free when its count is 0 and it has no cached frame.
+ * A slot has a count of the swap entries (PTEs) that name it, its contents once
+ * they were written, and, while a frame is in the swap cache for it, that frame. A
+ * slot is free when its count is 0 and it has no cached frame.
  *
- *	free -> swap_alloc -> (cached frame, count 0) -> entries are made: count n
- *	     -> written -> frame leaves the cache (freed): contents only here
- *	     -> swap-in: a frame enters the cache -> entries go: count 0
- *	     -> frame leaves the cache -> free
+ *	free -> swap_cache_add() -> (cached frame, count 0) -> entries are made:
+ *	        count n -> swap_write() -> swap_cache_remove(): contents only here
+ *	     -> swap_cache_insert() of a new frame, filled by swap_read() -> entries
+ *	        go: count 0 -> swap_cache_remove() -> free
  *
- * The cache holds one reference on its frame (frame.h).
+ * The cache holds one reference on its frame (frame.h). A frame that is dirtied
+ * while cached has to be written again before it leaves; that is its owner's to
+ * know (FRAME_DIRTY).
  *
- * Locking: the folio lock of the cached frame for entering and leaving the cache.
+ * Locking: the folio lock of the cached frame for entering and leaving the cache;
+ * the rest under the machine's one-thread rule.
  */
 #ifndef SP_SWAP_H
 #define SP_SWAP_H
@@ -35,19 +38,24 @@ struct swap {
 	struct swap_slot *slots;
 	uint32_t nr_slots, max_slots; /* grown so far; array size */
 	uint64_t limit;               /* 0: none */
-	uint32_t free;                /* list, SWAP_NONE: empty */
+	uint32_t free;                /* list, last-in first-out; SWAP_NONE: empty */
 	uint32_t nr_used;
 };
 
 void swap_init(struct swap *swap, struct mem *mem, struct frames *frames, uint64_t limit);
+/* Before frames_destroy(). Slots still in use are freed with their contents; their
+ * cached frames are not touched. */
 void swap_destroy(struct swap *swap);
 
 /* Puts the locked frame into the swap cache with a fresh slot: 0, -ENOSPC, -ENOMEM. */
 int swap_cache_add(struct swap *swap, struct frame *frame) SP_MUST_CHECK;
-/* Puts a frame into the cache for a slot that has none (swap-in). Locked. */
+/* Puts the locked frame into the cache for a used slot that has none (swap-in). */
 void swap_cache_insert(struct swap *swap, uint32_t slot, struct frame *frame);
-/* Takes the frame out of the cache and drops the cache's reference; frees the slot if its count is 0.
- * If entries still name the slot, its contents must have been written. */
+/*
+ * Takes the locked frame out of the cache and drops the cache's reference, which
+ * must not be the last; frees the slot if its count is 0. If entries still name the
+ * slot, its contents must have been written.
+ */
 void swap_cache_remove(struct swap *swap, struct frame *frame);
 /* The frame cached for a slot, or NULL; no reference taken. */
 struct frame *swap_cache_find(const struct swap *swap, uint32_t slot);
@@ -55,16 +63,27 @@ struct frame *swap_cache_find(const struct swap *swap, uint32_t slot);
 /* One more, one fewer swap entry. The last one frees the slot unless a frame is cached. */
 void swap_dup(struct swap *swap, uint32_t slot);
 void swap_drop(struct swap *swap, uint32_t slot);
+
 static inline uint32_t swap_count(const struct swap *swap, uint32_t slot)
 {
+	SP_ASSERT(slot < swap->nr_slots);
 	return swap->slots[slot].count;
 }
-/* Writes the cached frame's contents to its slot (pageout): 0 or -ENOMEM. */
+
+/*
+ * Writes the cached frame's contents (and FRAME_UNKNOWN) to its slot, pageout's
+ * work: 0, or -ENOMEM, after which the slot is as it was.
+ */
 int swap_write(struct swap *swap, struct frame *frame) SP_MUST_CHECK;
-/* Copies the slot's contents into a frame: 0 or -ENOMEM. */
+/* Copies the written slot's contents (and FRAME_UNKNOWN) into a frame: 0 or -ENOMEM. */
 int swap_read(struct swap *swap, uint32_t slot, struct frame *frame) SP_MUST_CHECK;
-/* A slot that holds contents without a frame ever existing (loaded memory); count 0. takes content over. */
-int swap_alloc_loaded(struct swap *swap, content_t content, bool unknown, uint32_t *slot) SP_MUST_CHECK;
+/*
+ * A slot that holds contents without a frame ever having existed (loaded memory);
+ * its count is 0 until the caller's first swap_dup(), which has to follow. 0,
+ * -ENOSPC, -ENOMEM; takes content over when 0.
+ */
+int swap_alloc_loaded(struct swap *swap, content_t content, bool unknown,
+		      uint32_t *slot) SP_MUST_CHECK;
 
 /* NULL or what is wrong: free list, cache links, flags. Counts are recounted by the machine. */
 const char *swap_validate(const struct swap *swap);
