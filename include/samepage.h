@@ -272,6 +272,17 @@ SP_API uint64_t sp_now_ms(const struct sp_machine *m);
 
 /* ---- Reverse walks ------------------------------------------------------ */
 
+/* The loops of one pass: 0 visits the owners' VMAs, 1 those of other mms. */
+struct sp_pass_metrics {
+	uint64_t nr_loops;
+	uint64_t nr_iteration_total, nr_iteration_max;
+	uint64_t skip_addr_out_of_range, skip_addr_out_of_range_max;
+	uint64_t skip_mm_mismatch, skip_mm_mismatch_max;
+	uint64_t skip_invalid_vma;
+	uint64_t nr_rmap_one;
+	uint64_t hold_ns_max, hold_ns_sum;
+};
+
 /* The metrics of R5. A loop is one (walk, pass, rmap_item). */
 struct sp_walk_metrics {
 	uint64_t nr_walks;
@@ -281,9 +292,7 @@ struct sp_walk_metrics {
 	uint64_t skip_mm_mismatch, skip_mm_mismatch_max;
 	uint64_t skip_invalid_vma;
 	uint64_t nr_rmap_one;
-	uint64_t nr_rmap_one_pass[2];
-	uint64_t nr_iteration_pass[2];
-	uint64_t skip_mm_mismatch_pass[2];
+	struct sp_pass_metrics pass[2];
 	uint64_t nr_fallback;     /* second or whole-tree passes of retry and direct */
 	uint64_t hold_ns_max, hold_ns_sum; /* lock hold of one loop; of all */
 	uint64_t walk_ns_max, walk_ns_sum;

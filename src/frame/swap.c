@@ -142,6 +142,22 @@ void swap_cache_remove(struct swap *swap, struct frame *frame)
 	frame_put(swap->frames, frame);
 }
 
+void swap_cache_replace(struct swap *swap, struct frame *old, struct frame *new)
+{
+	struct swap_slot *slot = used_slot(swap, old->swap);
+
+	SP_ASSERT(old->flags & new->flags & FRAME_LOCKED);
+	SP_ASSERT(slot->pfn == frame_pfn(swap->frames, old));
+	SP_ASSERT(old->refcount > 1);
+	slot->pfn = frame_pfn(swap->frames, new);
+	new->swap = old->swap;
+	new->flags |= FRAME_SWAPCACHE;
+	frame_get(new);
+	old->swap = 0;
+	old->flags &= (uint16_t)~FRAME_SWAPCACHE;
+	frame_put(swap->frames, old);
+}
+
 struct frame *swap_cache_find(const struct swap *swap, uint32_t slot)
 {
 	uint32_t pfn = used_slot(swap, slot)->pfn;

@@ -57,6 +57,9 @@ void swap_cache_insert(struct swap *swap, uint32_t slot, struct frame *frame);
  * slot, its contents must have been written.
  */
 void swap_cache_remove(struct swap *swap, struct frame *frame);
+/* Migration: `new` takes `old`'s place in the cache, with the cache's reference. Both
+ * locked; old has another reference. */
+void swap_cache_replace(struct swap *swap, struct frame *old, struct frame *new);
 /* The frame cached for a slot, or NULL; no reference taken. */
 struct frame *swap_cache_find(const struct swap *swap, uint32_t slot);
 

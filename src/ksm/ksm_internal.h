@@ -53,7 +53,7 @@ static inline uint64_t item_address(const struct ksm_rmap_item *item)
 }
 
 /* walk.c: the hook; strategies in walk_*.c. */
-void rmap_walk_ksm(struct frame *frame, struct rmap_walk_control *rwc);
+void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc);
 /* W3: a swapped-in KSM frame was mapped as is: its index need not be any item's (V6), so `direct`
  * walks this node in full until a narrow walk has emptied it. */
 void ksm_walk_note_swapin(struct ksm_stable_node *node);

@@ -21,6 +21,11 @@ enum reclaim_result {
 enum reclaim_result reclaim_frame(struct vm *vm, struct frame *frame, bool ignore_references);
 /* Rounds until evicted or hopeless: 1 evicted, 0 not. Takes mmap_lock; addr as sp_swap_out. -EFAULT nothing there. */
 int vm_swap_out(struct mm *mm, uint64_t addr) SP_MUST_CHECK;
+/* MADV_PAGEOUT of one mapped page, references notwithstanding (vm_hooks.madvise_pageout). */
+void reclaim_madvise_pageout(struct vma *vma, uint64_t addr, struct frame *frame);
+/*
+ * Up to nr_pages anonymous frames in pfn order, `rounds` passes over all frames; returns how many were evicted.
+ */
 int64_t vm_reclaim(struct vm *vm, uint64_t nr_pages, unsigned int rounds);
 
 #endif

@@ -77,11 +77,13 @@ struct vm_hooks {
 	/* A KSM-placed zero page went away (K19): -1 for each. */
 	void (*ksm_zero_page_gone)(struct mm *mm);
 	/* Reverse walk of a KSM frame (locked). */
-	void (*rmap_walk_ksm)(struct frame *frame, struct rmap_walk_control *rwc);
+	void (*rmap_walk_ksm)(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc);
+	/* mremap moved a PTE of this KSM frame without breaking it (its VMA is not mergeable). */
+	void (*ksm_pte_moved)(struct vm *vm, struct frame *frame);
 	/* dst takes src's place (W5); both locked. */
 	void (*ksm_migrate_frame)(struct frame *dst, struct frame *src);
 	/* ---- rmap ---- */
-	/* MADV_PAGEOUT (evict) and MADV_COLD of one mapped frame (M5). mmap read lock held. */
+	/* MADV_PAGEOUT of one anonymous frame mapped once (M5): evict it. mmap read lock held. */
 	void (*madvise_pageout)(struct vma *vma, uint64_t addr, struct frame *frame);
 	/* Before a PTE move or unmap of a migration entry, Linux waits for the migration: in a
 	 * machine of one thread such an entry is an orphan. Reports it. */
@@ -99,6 +101,9 @@ struct vm {
 	struct pool mm_pool, vma_pool, avc_pool, anon_vma_pool, table_pool;
 	struct cds_list_head mms;    /* mm->link, in order of creation; dead ones until mm_drop */
 	struct cds_list_head files;
+	/* What mremap() set aside so that its later steps cannot fail; empty between operations. */
+	struct cds_list_head spare_vmas; /* vma->anon_vma_chain */
+	struct cds_list_head spare_avcs; /* avc->same_vma */
 	uint32_t nr_mms_created;
 	uint32_t nr_anon_vmas_created;
 	uint64_t nr_orphan_entries;  /* migration entries that broken walks left behind, ever */
@@ -119,7 +124,7 @@ struct file {
 	struct vm *vm;
 	uint64_t nr_pages;
 	uint64_t seed;             /* 0: zeroes */
-	bool shmem;                /* anonymous shared memory: grows with its mapping */
+	bool shmem;                /* anonymous shared memory, as large as its first mapping */
 	int refcount;              /* VMAs, plus one of the owner */
 	struct frame **pages;      /* NULL: not yet in the page cache */
 };
