@@ -19,7 +19,8 @@ static _Thread_local unsigned int nr_begun;
 
 #include <pthread.h>
 
-static pthread_rwlock_t readers = PTHREAD_RWLOCK_INITIALIZER;
+/* Busy readers must not keep rcu_wait() out for ever; `depth` makes nesting safe. */
+static pthread_rwlock_t readers = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static _Thread_local unsigned int depth;
 
 void rcu_thread_begin(void)
