@@ -59,6 +59,7 @@ struct mm {
 	int64_t rss_anon, rss_file, rss_shmem, rss_swap;
 	/* Owned by ksm/ (K5, K19, K39): */
 	int64_t ksm_merging_pages, ksm_rmap_items, ksm_zero_pages;
+	int64_t ksm_zero_leaked;         /* of ksm_zero_pages: counted by fork, never mapped (V8) */
 	void *ksm_slot;                  /* its ksm_mm_slot, or NULL */
 };
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mremap's move of page table entries from one place of an mm to another.
+ *
+ * Entries go as they are: young, dirty, writable, swap and migration entries too.
+ * No frame notices, since the destination VMA has the same relation of address to
+ * index (A8). What must not be moved while mapped, KSM pages, was unshared by the
+ * caller (M1); swap entries were not, which is V6's hole.
+ *
+ * The move goes in steps that cross no 2 MiB boundary on either side, so that one
+ * table serves a step and running out of memory ends the move between two steps. A
+ * huge PMD is moved whole if it fits on both sides, else it is split.
+ *
+ * Walks find the page at its old or its new place because they meet the
+ * destination after the source, or, where that is not so, because each step holds
+ * the anon_vma lock (A8a).
+ *
+ * Locks: mmap_lock for write; with need_rmap_locks also the source's anon_vma lock.
+ */
+#include "fault_internal.h"
+
+#include <errno.h>
+
+struct move {
+	struct mm *mm;
+	uint64_t from, to; /* of this step */
+	uint64_t bytes;
+};
+
+/* What is left, but not over a 2 MiB boundary of either side. */
+static uint64_t step_bytes(uint64_t from, uint64_t to, uint64_t left)
+{
+	uint64_t bytes = MIN(HPAGE_PMD_SIZE - (from & ~HPAGE_PMD_MASK),
+			     HPAGE_PMD_SIZE - (to & ~HPAGE_PMD_MASK));
+
+	return MIN(bytes, left);
+}
+
+static int move_huge(const struct move *m, pte_t pmd)
+{
+	int err = page_table_prepare_huge(&m->mm->pt, m->to);
+
+	if (err)
+		return err;
+	page_table_set_huge(&m->mm->pt, m->from, 0);
+	page_table_set_huge(&m->mm->pt, m->to, pmd);
+	return 0;
+}
+
+static int move_ptes(const struct move *m)
+{
+	struct page_table *pt = &m->mm->pt;
+	uint64_t addr = m->from;
+	pte_t pte;
+	bool huge;
+	int err;
+
+	err = page_table_prepare(pt, m->to);
+	if (err)
+		return err;
+	for (; page_table_next(pt, &addr, m->from + m->bytes, &pte, &huge); addr += PAGE_SIZE) {
+		page_table_set(pt, addr, 0);
+		page_table_set(pt, m->to + (addr - m->from), pte);
+	}
+	return 0;
+}
+
+static int move_step(const struct move *m, bool huge, pte_t pte)
+{
+	int err;
+
+	if (huge) {
+		if (m->bytes == HPAGE_PMD_SIZE && page_table_range_none(&m->mm->pt, m->to))
+			return move_huge(m, pte);
+		err = split_huge_mapping(m->mm, m->from);
+		if (err)
+			return err;
+	}
+	return move_ptes(m);
+}
+
+uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, uint64_t new_addr,
+			  uint64_t len, bool need_rmap_locks)
+{
+	struct anon_vma *locked = need_rmap_locks ? src->anon_vma : NULL;
+	struct move m = { .mm = src->mm };
+	uint64_t done = 0;
+
+	SP_ASSERT(rwsem_held(&src->mm->mmap_lock));
+	SP_ASSERT(dst->mm == src->mm && page_aligned(old_addr | new_addr | len));
+	while (done < len) {
+		uint64_t at = old_addr + done;
+		bool huge;
+		pte_t pte;
+		int err;
+
+		if (!page_table_next(&m.mm->pt, &at, old_addr + len, &pte, &huge))
+			return len;
+		/* A huge PMD begins below `at` if the range begins inside it. */
+		m.from = MAX(at, old_addr + done);
+		m.to = new_addr + (m.from - old_addr);
+		m.bytes = step_bytes(m.from, m.to, old_addr + len - m.from);
+		if (locked)
+			anon_vma_lock_write(locked);
+		err = move_step(&m, huge, pte);
+		if (locked)
+			anon_vma_unlock_write(locked);
+		if (err)
+			return done;
+		done = m.from - old_addr + m.bytes;
+	}
+	return len;
+}
