@@ -2,7 +2,7 @@
 /*
  * Accounts, failure injection, and fixed-size pools; see mem.h.
  *
- * A pool grows by chunks of up to 256 KiB. The free list is last-in,
+ * A pool grows by chunks of up to 2 MiB. The free list is last-in,
  * first-out: the object freed last is the one still in cache, and the order
  * of addresses is the same in every run of the same scenario.
  */
@@ -35,6 +35,11 @@ struct pool_chunk {
 };
 
 #define CHUNK_HEADER ((size_t)64)
+
+/* In front of each object that is a malloc of its own. */
+struct pool_object {
+	struct pool_object *prev, *next;
+};
 
 void mem_init(struct mem *mem)
 {
@@ -156,9 +161,16 @@ void *pool_alloc_raw(struct pool *pool)
 	if (mem_should_fail(pool->mem))
 		return NULL;
 	if (POOL_USES_MALLOC) {
-		object = malloc(pool->object_bytes);
-		if (!object)
+		struct pool_object *header = malloc(sizeof(*header) + pool->object_bytes);
+
+		if (!header)
 			return NULL;
+		header->prev = NULL;
+		header->next = pool->live;
+		if (pool->live)
+			pool->live->prev = header;
+		pool->live = header;
+		object = header + 1;
 		account(pool->mem, pool->object_bytes);
 	} else if (pool->free) {
 		object = pool->free;
@@ -190,8 +202,16 @@ void pool_free(struct pool *pool, void *object)
 	pool->nr_used--;
 	pool->mem->nr_live--;
 	if (POOL_USES_MALLOC) {
+		struct pool_object *header = (struct pool_object *)object - 1;
+
+		if (header->prev)
+			header->prev->next = header->next;
+		else
+			pool->live = header->next;
+		if (header->next)
+			header->next->prev = header->prev;
 		pool->mem->live_bytes -= pool->object_bytes;
-		free(object);
+		free(header);
 		return;
 	}
 	/* Whoever still reads a freed object reads junk, not its old state. */
@@ -205,6 +225,13 @@ void pool_abandon(struct pool *pool)
 {
 	struct pool_chunk *chunk = pool->chunks;
 
+	while (pool->live) {
+		struct pool_object *next = pool->live->next;
+
+		pool->mem->live_bytes -= pool->object_bytes;
+		free(pool->live);
+		pool->live = next;
+	}
 	pool->mem->nr_live -= pool->nr_used;
 	while (chunk) {
 		struct pool_chunk *next = chunk->next;

@@ -54,6 +54,7 @@ void mem_free(struct mem *mem, void *ptr, size_t size);
 bool mem_should_fail(struct mem *mem);
 
 struct pool_chunk;
+struct pool_object;
 
 struct pool {
 	struct mem *mem;
@@ -63,6 +64,7 @@ struct pool {
 	void *free;               /* singly linked through the objects */
 	struct pool_chunk *chunks;
 	char *bump, *bump_end;    /* never yet used part of the newest chunk */
+	struct pool_object *live; /* under AddressSanitizer only: what is in use */
 };
 
 void pool_init(struct pool *pool, struct mem *mem, const char *name,

@@ -22,7 +22,7 @@ struct report {
 void report_init(struct report *report);
 void report_add(struct report *report, const char *fmt, ...) SP_PRINTF(2, 3);
 
-/* Adds "file:line: " and the formatted text when the condition is false. */
+/* Adds the formatted text as a line when the condition is false. */
 #define REPORT_UNLESS(report, cond, ...)                 \
 	do {                                             \
 		if (__builtin_expect(!(cond), 0))        \
