@@ -3,11 +3,12 @@
  * Lock order as data.
  *
  * Every lock has a rank. A thread may take a lock only if its rank is above
- * that of every lock it holds; of two locks with equal rank, only ranks
- * marked as nesting by address may be held together, lower address first
- * (`peers`). docs/locking.md draws the same tree. Debug builds
- * (SP_DEBUG_LEVEL >= 2) keep a per-thread stack of held locks and abort on a
- * violation; other builds compile all of this to nothing.
+ * that of every lock it holds; several locks of one rank may be held together
+ * only where the table says so, and then in any order: whoever holds one folio
+ * takes another by trylock, or takes one that is new and nobody else's.
+ * docs/locking.md draws the same tree. Debug builds (SP_DEBUG_LEVEL >= 2) keep
+ * a per-thread stack of held locks and abort on a violation; other builds
+ * compile all of this to nothing.
  *
  * Trylocks may be taken out of order (they cannot deadlock), but what is
  * taken while one is held must still be above it.
@@ -17,7 +18,7 @@
 
 #include "bits.h"
 
-/* name, whether several of the rank may be held: none, or any order */
+/* name, whether several of the rank may be held */
 #define SP_LOCK_RANKS(X)                                                    \
 	X(ksm_thread_mutex, false) /* one scanner, knob writers */          \
 	X(mmap_lock, false)        /* one mm's VMAs */                      \
