@@ -532,6 +532,37 @@ uint64_t range_tree_find_gap(const struct range_tree *tree, uint64_t floor, uint
 	return at;
 }
 
+/* Moves *at down to the end of the highest gap of that size below it, or past node's start. */
+static bool gap_last_in(const struct range_node *node, uint64_t bytes, uint64_t *at)
+{
+	unsigned int i = *at ? slot_below(node, *at - 1) : 0;
+
+	for (;; i--) {
+		if (node->start[i] < *at) {
+			if (node->end[i] < *at && *at - node->end[i] >= bytes)
+				return true;
+			if (node->level && node->gap[i] >= bytes &&
+			    gap_last_in(node->ptr[i], bytes, at))
+				return true;
+			*at = MIN(*at, node->start[i]);
+		}
+		if (!i)
+			return false;
+	}
+}
+
+uint64_t range_tree_find_gap_last(const struct range_tree *tree, uint64_t floor, uint64_t ceiling,
+				  uint64_t bytes)
+{
+	uint64_t at = ceiling;
+
+	if (tree->root)
+		gap_last_in(tree->root, bytes, &at);
+	if (at < bytes || at - bytes < floor)
+		return UINT64_MAX;
+	return at - bytes;
+}
+
 /* --- Checks ------------------------------------------------------------ */
 
 struct check {

@@ -78,6 +78,9 @@ bool range_tree_find_below(const struct range_tree *tree, uint64_t addr, struct 
  * `ceiling`; UINT64_MAX when there is none. Holding the lock. */
 uint64_t range_tree_find_gap(const struct range_tree *tree, uint64_t floor, uint64_t ceiling, uint64_t bytes);
 
+/* The same, the highest such gap: what a top-down mmap wants. */
+uint64_t range_tree_find_gap_last(const struct range_tree *tree, uint64_t floor, uint64_t ceiling, uint64_t bytes);
+
 /* NULL, or what is wrong (order, overlap, fill, heights, entry count). */
 const char *range_tree_validate(const struct range_tree *tree);
 

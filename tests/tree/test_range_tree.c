@@ -85,6 +85,20 @@ static uint64_t model_gap(uint64_t floor, uint64_t ceiling, uint64_t bytes)
 	return at + bytes <= ceiling ? at : UINT64_MAX;
 }
 
+static uint64_t model_gap_last(uint64_t floor, uint64_t ceiling, uint64_t bytes)
+{
+	uint64_t at = ceiling;
+
+	for (unsigned int i = nr_model; i-- > 0;) {
+		if (model[i].start >= at)
+			continue;
+		if (model[i].end <= at && at - model[i].end >= bytes)
+			break;
+		at = model[i].start;
+	}
+	return at >= bytes && at - bytes >= floor ? at - bytes : UINT64_MAX;
+}
+
 static void check_valid(const struct range_tree *tree)
 {
 	const char *wrong = range_tree_validate(tree);
@@ -114,6 +128,10 @@ static void check_all(const struct range_tree *tree, struct random *r)
 		check_searches(tree, random_below(r, SPACE + 10));
 		assert_int_equal(range_tree_find_gap(tree, floor, ceiling, bytes),
 				 model_gap(floor, ceiling, bytes));
+		ceiling = i ? random_below(r, SPACE + 100) : UINT64_MAX;
+		floor = i == 1 ? random_below(r, SPACE) : 0;
+		assert_int_equal(range_tree_find_gap_last(tree, floor, ceiling, bytes),
+				 model_gap_last(floor, ceiling, bytes));
 	}
 }
 
@@ -457,6 +475,9 @@ static void test_empty_and_extremes(void **state)
 	assert_int_equal(range_tree_find_gap(&tree, 100, 200, 100), 100);
 	assert_int_equal(range_tree_find_gap(&tree, 100, 200, 101), UINT64_MAX);
 	assert_int_equal(range_tree_find_gap(&tree, 0, 10, 11), UINT64_MAX);
+	assert_int_equal(range_tree_find_gap_last(&tree, 100, 200, 30), 170);
+	assert_int_equal(range_tree_find_gap_last(&tree, 100, 200, 101), UINT64_MAX);
+	assert_int_equal(range_tree_find_gap_last(&tree, 0, 10, 11), UINT64_MAX);
 	reserve(&tree, 2);
 	range_tree_insert(&tree, 0, 1, objects);
 	range_tree_insert(&tree, UINT64_MAX - 1, UINT64_MAX, objects + 1);
@@ -468,6 +489,9 @@ static void test_empty_and_extremes(void **state)
 	assert_int_equal(range_tree_find_gap(&tree, 0, UINT64_MAX, 10), 1);
 	assert_int_equal(range_tree_find_gap(&tree, 0, UINT64_MAX, UINT64_MAX - 2), 1);
 	assert_int_equal(range_tree_find_gap(&tree, 0, UINT64_MAX, UINT64_MAX - 1), UINT64_MAX);
+	assert_int_equal(range_tree_find_gap_last(&tree, 0, UINT64_MAX, 10), UINT64_MAX - 11);
+	assert_int_equal(range_tree_find_gap_last(&tree, 0, UINT64_MAX, UINT64_MAX - 2), 1);
+	assert_int_equal(range_tree_find_gap_last(&tree, 0, UINT64_MAX, UINT64_MAX - 1), UINT64_MAX);
 	range_tree_destroy(&tree);
 	assert_int_equal(mem.nr_live, 0);
 	assert_int_equal(mem.live_bytes, 0);
