@@ -61,6 +61,10 @@ void anon_vma_unlink(struct vma *vma);
 void anon_vma_interval_remove(struct vma *vma);
 void anon_vma_interval_insert(struct vma *vma);
 
+/* Recounts num_active_vmas and num_children of every anon_vma that a VMA of the machine is linked to, and
+ * checks trees and keys. No lock held. */
+void anon_vma_validate_all(struct vm *vm, struct report *report);
+
 void anon_vma_get(struct anon_vma *anon_vma);
 void anon_vma_put(struct anon_vma *anon_vma);
 

@@ -5,7 +5,8 @@
  * Entries go as they are: young, dirty, writable, swap and migration entries too.
  * No frame notices, since the destination VMA has the same relation of address to
  * index (A8). What must not be moved while mapped, KSM pages, was unshared by the
- * caller (M1); swap entries were not, which is V6's hole.
+ * caller (M1), except in a VMA that is not mergeable: ksm/ is told of those. Swap
+ * entries were not unshared, which is V6's hole.
  *
  * The move goes in steps that cross no 2 MiB boundary on either side, so that one
  * table serves a step and running out of memory ends the move between two steps. A
@@ -42,9 +43,23 @@ static int move_huge(const struct move *m, pte_t pmd)
 
 	if (err)
 		return err;
-	page_table_set_huge(&m->mm->pt, m->from, 0);
+	/* In this order: clearing the last entry of a table that both share would free it. */
 	page_table_set_huge(&m->mm->pt, m->to, pmd);
+	page_table_set_huge(&m->mm->pt, m->from, 0);
 	return 0;
+}
+
+/* A KSM page is usually unshared before its range moves (M1), but not in a VMA that is
+ * not mergeable: then it comes to a place where nobody merged it. */
+static void note_ksm_moved(struct vm *vm, pte_t pte)
+{
+	struct frame *frame;
+
+	if (!vm->hooks.ksm_pte_moved || !pte_present(pte) || pte_is_zero_page(pte))
+		return;
+	frame = frame_of_pfn(&vm->frames, pte_value(pte));
+	if (frame_is_ksm(frame))
+		vm->hooks.ksm_pte_moved(vm, frame);
 }
 
 static int move_ptes(const struct move *m)
@@ -59,8 +74,9 @@ static int move_ptes(const struct move *m)
 	if (err)
 		return err;
 	for (; page_table_next(pt, &addr, m->from + m->bytes, &pte, &huge); addr += PAGE_SIZE) {
-		page_table_set(pt, addr, 0);
+		note_ksm_moved(m->mm->vm, pte);
 		page_table_set(pt, m->to + (addr - m->from), pte);
+		page_table_set(pt, addr, 0);
 	}
 	return 0;
 }
@@ -77,6 +93,39 @@ static int move_step(const struct move *m, bool huge, pte_t pte)
 			return err;
 	}
 	return move_ptes(m);
+}
+
+int move_page_tables_prepare(struct mm *mm, uint64_t old_addr, uint64_t new_addr, uint64_t len)
+{
+	struct page_table *pt = &mm->pt;
+	uint64_t done = 0;
+
+	while (done < len) {
+		uint64_t at = old_addr + done, from, to, bytes;
+		bool huge;
+		pte_t pte;
+		int err = 0;
+
+		if (!page_table_next(pt, &at, old_addr + len, &pte, &huge))
+			break;
+		from = MAX(at, old_addr + done);
+		to = new_addr + (from - old_addr);
+		bytes = step_bytes(from, to, old_addr + len - from);
+		if (huge && bytes == HPAGE_PMD_SIZE && page_table_range_none(pt, to)) {
+			err = page_table_prepare_huge(pt, to);
+		} else {
+			if (huge)
+				err = split_huge_mapping(mm, from);
+			if (!err)
+				err = page_table_prepare(pt, to);
+		}
+		if (err) {
+			page_table_trim(pt, new_addr, new_addr + len);
+			return err;
+		}
+		done = from - old_addr + bytes;
+	}
+	return 0;
 }
 
 uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, uint64_t new_addr,
