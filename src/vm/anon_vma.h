@@ -65,6 +65,21 @@ void anon_vma_interval_insert(struct vma *vma);
  * checks trees and keys. No lock held. */
 void anon_vma_validate_all(struct vm *vm, struct report *report);
 
+/*
+ * Whether the VMA is of the family of an anon_vma to which an unmapped frame once belonged, and which may be
+ * freed by now: it is compared, not looked into. As good as comparing roots, because every VMA that can have an
+ * entry for a page of its family has an AVC to the page's anon_vma (A6).
+ */
+static inline bool vma_linked_to(const struct vma *vma, const struct anon_vma *anon_vma)
+{
+	const struct anon_vma_chain *avc;
+
+	cds_list_for_each_entry(avc, &vma->anon_vma_chain, same_vma)
+		if (avc->anon_vma == anon_vma)
+			return true;
+	return false;
+}
+
 void anon_vma_get(struct anon_vma *anon_vma);
 void anon_vma_put(struct anon_vma *anon_vma);
 

@@ -42,9 +42,6 @@ int zap_range(struct vma *vma, uint64_t start, uint64_t end) SP_MUST_CHECK;
 /* Splits a huge PMD mapping addr, if there is one, into PTEs and its folio into frames. Other mms that map the
  * folio keep their PMDs. Takes no lock: walks may call it. 0 or -ENOMEM. */
 int split_huge_mapping(struct mm *mm, uint64_t addr) SP_MUST_CHECK;
-/* Splits every huge PMD that maps the anonymous frame, in all mms, as splitting a folio does. Takes the anon_vma's lock
- * for write. 0 or -ENOMEM (some may be split then). */
-int split_huge_frame(struct vm *vm, struct frame *frame) SP_MUST_CHECK;
 
 /*
  * Mapping and unmapping one small frame, as folio_add_anon_rmap_pte() and folio_remove_rmap_pte() do: mapcount,

@@ -151,13 +151,14 @@ static int copy_mm(struct mm *child, struct mm *parent)
 }
 
 /* Nobody has seen the child yet. */
-static void abandon(struct mm *child)
+static void abandon(struct mm *child, const struct mm *parent)
 {
 	struct vm_hooks *hooks = &child->vm->hooks;
 
-	/* Zero pages that were counted and not copied, before the fork failed. */
-	for (; child->ksm_zero_leaked > 0; child->ksm_zero_leaked--)
-		if (hooks->ksm_zero_page_gone)
+	/* Zero pages that the hook counted for the machine (K38), and that were not copied
+	 * before the fork failed. */
+	if ((parent->flags & MMF_VM_MERGEABLE) && hooks->ksm_zero_page_gone)
+		for (; child->ksm_zero_leaked > 0; child->ksm_zero_leaked--)
 			hooks->ksm_zero_page_gone(child);
 	mm_teardown(child);
 	mm_drop(child);
@@ -177,7 +178,7 @@ int mm_fork(struct mm *parent, struct mm **ret)
 	rwsem_write_unlock(&child->mmap_lock);
 	rwsem_write_unlock(&parent->mmap_lock);
 	if (err) {
-		abandon(child);
+		abandon(child, parent);
 		return err;
 	}
 	event_emit(&parent->vm->events, EV_fork, parent->id, child->id);

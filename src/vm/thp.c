@@ -16,11 +16,10 @@
  * Splitting. split_huge_mapping() splits one mm's PMD; others that map the same
  * page keep theirs, as in Linux. The page stops being a huge page (FRAME_HEAD,
  * FRAME_TAIL) with the first PMD that is split, where Linux waits for memory
- * pressure: there is no large page that is mapped by PTEs. split_huge_frame() does
- * what splitting a folio does: all PMDs that map it.
+ * pressure: there is no large page that is mapped by PTEs. Splitting the folio
+ * itself, that is all PMDs, is a walk that calls this at each.
  *
- * Locks: mmap_lock or an anon_vma lock for split_huge_mapping(), which takes none,
- * so that walks can call it; split_huge_frame() takes the anon_vma's lock.
+ * Locks: mmap_lock; for split_huge_mapping() an anon_vma lock will do. None is taken.
  */
 #include "fault_internal.h"
 
@@ -192,41 +191,4 @@ int split_huge_mapping(struct mm *mm, uint64_t addr)
 	mm->vm->stat.thp_split_pmd++;
 	dissolve(mm->vm, pmd);
 	return 0;
-}
-
-/* Splits the PMD that maps the huge page which begins with pfn in this VMA, if any. */
-static int split_in_vma(struct vma *vma, uint64_t index, uint32_t pfn)
-{
-	const pte_t *entry;
-	uint64_t addr;
-	bool huge;
-
-	if (index < vma->pgoff || index + HPAGE_PMD_NR - 1 > vma_last_pgoff(vma))
-		return 0;
-	addr = vma->start + ((index - vma->pgoff) << PAGE_SHIFT);
-	entry = page_table_find(&vma->mm->pt, addr, &huge);
-	if (!huge || pte_value(*entry) != pfn)
-		return 0;
-	return split_huge_mapping(vma->mm, addr);
-}
-
-int split_huge_frame(struct vm *vm, struct frame *frame)
-{
-	uint32_t pfn = frame_pfn(&vm->frames, frame);
-	struct anon_vma *anon_vma = frame_mapping(frame);
-	uint64_t first, last;
-	struct interval_node *node;
-	int err = 0;
-
-	SP_ASSERT(frame_is_anon(frame) && !frame_is_ksm(frame));
-	/* Huge pages are aligned, and each frame knows its own index. */
-	first = frame->index - pfn % HPAGE_PMD_NR;
-	last = first + HPAGE_PMD_NR - 1;
-	pfn -= pfn % HPAGE_PMD_NR;
-	anon_vma_lock_write(anon_vma);
-	for (node = interval_first(&anon_vma->tree, first, last); node && !err;
-	     node = interval_next(node, first, last))
-		err = split_in_vma(avc_of_node(node)->vma, first, pfn);
-	anon_vma_unlock_write(anon_vma);
-	return err;
 }
