@@ -28,7 +28,7 @@ struct ksm_stable_node;
 
 /*
  * One page that ksmd has seen. The kernel's is 64 bytes, and general_profit counts it as such
- * whatever this one's size is (K39).
+ * whatever this one's size is (K39). What a search of the unstable tree reads stands together at the end.
  */
 struct ksm_rmap_item {
 	struct ksm_rmap_item *next;
@@ -36,16 +36,16 @@ struct ksm_rmap_item {
 	uint64_t address;            /* | flags | seqnr when unstable */
 	union {
 		struct anon_vma *anon_vma; /* when stable: holds a reference */
-		int nid;                   /* when in an unstable tree: which */
-	};
-	union {
-		uint64_t index;      /* when stable: linear page index when it was merged */
-		uint64_t prefix;     /* when unstable: free for the tree's use */
+		uint32_t nid;              /* when in an unstable tree: which */
 	};
 	uint32_t oldchecksum;
 	uint8_t age;
 	uint8_t remaining_skips;
-	uint16_t unused;
+	uint16_t epoch;              /* when unstable: prefix is right in this epoch (unstable_tree.c) */
+	union {
+		uint64_t index;      /* when stable: linear page index when it was merged */
+		uint64_t prefix;     /* when unstable: first bytes of its page (content_prefix) */
+	};
 	union {
 		struct rb_node node; /* when unstable */
 		struct {             /* when stable */
@@ -58,32 +58,34 @@ struct ksm_rmap_item {
 #define STABLE_NODE_CHAIN (-1024)
 
 /*
- * One KSM page, or a chain of nodes of equal contents (K28). States:
+ * One KSM page, or a chain of nodes of equal contents (K28). `head` lies over the rb node's parent
+ * pointer, which is never one of the two addresses below. States:
  *
- *	in a stable tree      rb node linked, head == NULL
+ *	in a stable tree      rb node linked
  *	on migrate_nodes      head == &ksm->migrate_nodes (K17)
- *	dup of a chain        head == STABLE_NODE_DUP_HEAD, hlist_dup linked in chain->hlist
- *	chain                 rmap_hlist_len == STABLE_NODE_CHAIN, hlist holds dups
+ *	dup of a chain        head == stable_dup_head(ksm), hlist_dup linked in chain->hlist
+ *	chain                 rmap_hlist_len == STABLE_NODE_CHAIN, hlist holds dups, in a stable tree
  */
 struct ksm_stable_node {
 	union {
 		struct rb_node node;
 		struct {
 			struct cds_list_head *head;
-			struct {
-				struct cds_hlist_node hlist_dup;
-				struct cds_list_head list; /* migrate_nodes */
-			};
+			struct cds_hlist_node hlist_dup;
+			struct cds_list_head list; /* migrate_nodes */
 		};
 	};
-	struct cds_hlist_head hlist; /* rmap_items newest first; or dups */
 	uint64_t prefix;             /* first bytes of its page (content_prefix) */
 	union {
-		uint32_t kpfn;
+		struct {
+			uint32_t kpfn;
+			uint32_t checked; /* the call that found it live (stable_node.c) */
+		};
 		uint64_t chain_prune_time_ms; /* of a chain */
 	};
+	struct cds_hlist_head hlist; /* rmap_items newest first; or dups */
 	int32_t rmap_hlist_len;
-	int16_t nid;
+	uint16_t nid;                /* whose tree it is in; kpfn may have moved since */
 	bool wide;                   /* narrow walks missed a PTE: `direct` walks the whole tree (V17) */
 };
 
