@@ -347,7 +347,7 @@ typedef void (*sp_trace_fn)(void *arg, const char *line);
 SP_API void sp_trace_set(struct sp_machine *m, sp_trace_fn fn, void *arg);
 
 struct sp_memory_usage {
-	uint64_t content_bytes;   /* page contents */
+	uint64_t content_bytes;   /* page contents, free buffers included */
 	uint64_t metadata_bytes;  /* everything else */
 	uint64_t nr_frames_used, nr_rmap_items, nr_stable_nodes, nr_vmas;
 	uint64_t nr_allocations;  /* made so far; what fail_allocation counts */

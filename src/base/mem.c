@@ -151,6 +151,7 @@ static bool pool_grow(struct pool *pool)
 	pool->bump = (char *)chunk + CHUNK_HEADER;
 	pool->bump_end = (char *)chunk + bytes;
 	account(pool->mem, bytes);
+	pool->bytes += bytes;
 	return true;
 }
 
@@ -172,6 +173,7 @@ void *pool_alloc_raw(struct pool *pool)
 		pool->live = header;
 		object = header + 1;
 		account(pool->mem, pool->object_bytes);
+		pool->bytes += pool->object_bytes;
 	} else if (pool->free) {
 		object = pool->free;
 		memcpy(&pool->free, object, sizeof(void *));
@@ -211,6 +213,7 @@ void pool_free(struct pool *pool, void *object)
 		if (header->next)
 			header->next->prev = header->prev;
 		pool->mem->live_bytes -= pool->object_bytes;
+		pool->bytes -= pool->object_bytes;
 		free(header);
 		return;
 	}
@@ -229,6 +232,7 @@ void pool_abandon(struct pool *pool)
 		struct pool_object *next = pool->live->next;
 
 		pool->mem->live_bytes -= pool->object_bytes;
+		pool->bytes -= pool->object_bytes;
 		free(pool->live);
 		pool->live = next;
 	}

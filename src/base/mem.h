@@ -61,6 +61,7 @@ struct pool {
 	const char *name;
 	size_t object_bytes;
 	uint64_t nr_used;
+	uint64_t bytes;           /* taken from the system, free objects included */
 	void *free;               /* singly linked through the objects */
 	struct pool_chunk *chunks;
 	char *bump, *bump_end;    /* never yet used part of the newest chunk */

@@ -56,6 +56,7 @@ struct vm_config {
 	uint32_t max_map_count;
 	enum thp_mode thp;
 	bool concurrent_readers;
+	uint64_t fail_allocation; /* the Nth of the machine's account fails; 0: none */
 };
 
 struct vm_hooks {
