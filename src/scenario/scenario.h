@@ -64,7 +64,7 @@ struct diagnostics {
 	unsigned int nr_listed; /* kept in the list */
 	/* Whole lines, "file:line:column: text", in order of their lines; a
 	 * message about the file as a whole has no line and column. */
-	char list[DIAGNOSTICS_MAX][512];
+	char list[DIAGNOSTICS_MAX][768];
 };
 
 /* ---- Parsing ------------------------------------------------------------- */
@@ -154,7 +154,7 @@ struct scenario_expectation {
 /* Anything that did not hold: an expectation, an operation, a validation. */
 struct scenario_failure {
 	uint32_t line, column;
-	char text[400];       /* "file:line: expected pages_sharing == 1, is 2" */
+	char text[640];       /* "file:line: expected pages_sharing == 1, is 2" */
 };
 
 /* A PTE that a walk did not reach. */
@@ -162,7 +162,7 @@ struct scenario_miss {
 	uint32_t line;
 	char operation[32];   /* "walk", "migrate", "swapout", ... as audited */
 	struct sp_missed_pte pte;
-	/* Readable: "a:x[2] (0x200000002000)"; the VMA in the same form. */
+	/* Readable: "a:x[2] (0x200000002000)", and "0x...-0x...". */
 	char page[96];
 	char vma[96];
 };
@@ -190,7 +190,7 @@ struct scenario_result {
 	uint64_t seed;
 	enum scenario_verdict verdict;
 	/* For SCENARIO_ERROR, SCENARIO_CANNOT: "file:line:column: text". */
-	char error[512];
+	char error[768];
 
 	uint64_t nr_operations; /* expectations not counted */
 	uint64_t nr_rounds;
@@ -214,7 +214,7 @@ struct scenario_result {
 	uint64_t nr_walks;      /* explicit ones */
 	uint32_t nr_walks_listed;
 	struct scenario_walk walks[SCENARIO_MAX_WALKS];
-	/* Sums over explicit and audited walks. */
+	/* Sums over explicit walks; of audited ones, what was missed. */
 	uint64_t reached, reachable, reached_full;
 
 	struct scenario_load *loads;
