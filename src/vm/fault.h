@@ -54,7 +54,7 @@ void frame_add_map(struct frame *frame, struct vma *vma);
 void frame_remove_map(struct frame *frame, struct vma *vma);
 
 /* Everything about [start,end) of src's entries is moved to dst at new_addr (mremap): entries keep
- * young, dirty and swap values. Returns bytes moved, all or, on -ENOMEM for tables, fewer. */
+ * young, dirty and swap values. Returns bytes moved: all or, on -ENOMEM for tables, 0. */
 uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, uint64_t new_addr, uint64_t len, bool need_rmap_locks);
 /* Makes the tables and splits the huge PMDs that a move of that range, to a place where nothing is mapped,
  * needs: it then cannot fail. 0, or -ENOMEM and only huge PMDs have been split. */
