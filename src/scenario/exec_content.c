@@ -46,16 +46,17 @@ static int compare_page(struct exec *x, const struct stmt *s, const struct place
 	struct world *w = &x->world;
 	struct process *p = place->process;
 	uint64_t addr = place->addr + i * PAGE_SIZE;
+	uint64_t there_addr = 0;
 	bool unknown = unknown_pages(&p->unknown, addr, addr + PAGE_SIZE);
 	uint8_t is[PAGE_SIZE], expected[PAGE_SIZE];
 	char where[96], there[96] = "";
 	uint32_t at;
 	int err;
 
-	world_address_text(w, p, addr, where, sizeof(where));
 	if (s->content == CONTENT_UNKNOWN || unknown) {
 		if (s->content == CONTENT_UNKNOWN && unknown)
 			return 1;
+		world_address_text(w, p, addr, where, sizeof(where));
 		exec_failure(x, s, s->pos, "the contents of %s are %s", where, unknown ? "unknown" : "known");
 		return 0;
 	}
@@ -63,25 +64,29 @@ static int compare_page(struct exec *x, const struct stmt *s, const struct place
 	if (!err && s->content == CONTENT_RANDOM)
 		err = w->ops->random_page(w->backend, exec_seed(x, value), i, expected);
 	else if (!err && s->content == CONTENT_SAME_AS) {
-		addr = other->addr + i * PAGE_SIZE;
-		world_address_text(w, other->process, addr, there, sizeof(there));
-		if (unknown_pages(&other->process->unknown, addr, addr + PAGE_SIZE)) {
+		there_addr = other->addr + i * PAGE_SIZE;
+		if (unknown_pages(&other->process->unknown, there_addr, there_addr + PAGE_SIZE)) {
+			world_address_text(w, other->process, there_addr, there, sizeof(there));
 			exec_failure(x, s, s->pos, "the contents of %s are unknown", there);
 			return 0;
 		}
-		err = contents(x, other->process, addr, expected);
+		err = contents(x, other->process, there_addr, expected);
 	} else {
 		memset(expected, (int)value, sizeof(expected));
 	}
 	if (err == BACKEND_CANNOT)
 		return err;
 	if (err) {
+		world_address_text(w, p, addr, where, sizeof(where));
 		exec_failure(x, s, s->pos, "%s has no contents to compare: %s", where, errno_name(err));
 		return 0;
 	}
 	at = first_difference(is, expected);
 	if (at == PAGE_SIZE)
 		return 1;
+	world_address_text(w, p, addr, where, sizeof(where));
+	if (s->content == CONTENT_SAME_AS)
+		world_address_text(w, other->process, there_addr, there, sizeof(there));
 	exec_failure(x, s, s->pos, "byte %u of %s is 0x%02x, expected 0x%02x%s%s", at, where, is[at],
 		     expected[at], *there ? " as in " : "", there);
 	return 0;

@@ -367,8 +367,8 @@ static int exec_work(struct exec *x, const struct stmt *s, struct outcome *out)
 
 	if (!err && node >= (int64_t)x->world.scenario->machine.nr_nodes)
 		err = world_fail(&x->world, s, s->value[0]->pos,
-				 "the machine has the nodes 0..%u; say `machine nodes N` above for more",
-				 x->world.scenario->machine.nr_nodes - 1);
+				 "the machine has %u nodes, counted from 0; `machine nodes N` makes more",
+				 x->world.scenario->machine.nr_nodes);
 	if (!err)
 		err = exec_place(x, s, s->range, &place);
 	return err ? err : exec_spans(x, s, &place, work_span, out);

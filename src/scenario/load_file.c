@@ -68,7 +68,7 @@ int scenario_parse_file(const char *path, struct diagnostics *diagnostics, struc
 {
 	struct diagnose diagnose;
 	struct mem mem;
-	size_t size, used;
+	size_t size = 0, used = 0;
 	char *text;
 	int fd;
 	int err;

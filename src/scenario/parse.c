@@ -416,7 +416,7 @@ static int take_title(struct parser *p)
 {
 	static const char licence[] = "SPDX-";
 
-	if (*p->scenario->title || !p->comment_length ||
+	if (*p->scenario->title || !p->comment_length || !at_end(p) ||
 	    (p->comment_length >= sizeof(licence) - 1 &&
 	     !memcmp(p->comment, licence, sizeof(licence) - 1)))
 		return 0;

@@ -75,6 +75,8 @@ uint32_t symbol_find(const struct scenario *scenario, enum symbol_kind kind, con
 int symbol_define(struct parser *p, enum symbol_kind kind, const struct name_ref *ref) SP_MUST_CHECK;
 const char *symbol_kind_text(enum symbol_kind kind); /* "a process" */
 void symbol_tables_destroy(struct scenario *scenario);
+/* Word i of those that can name nothing, NULL past the end. */
+const char *reserved_word(unsigned int i);
 /* Counters of samepage.h and of the language: the table's own text, or NULL. */
 const char *counter_find(const char *text, uint32_t length);
 const char *process_stat_find(const char *text, uint32_t length);

@@ -178,6 +178,9 @@ static int unknown_value(struct parser *p, uint32_t start, uint32_t length)
 	for (uint32_t i = 0; i < variables->nr; i++)
 		if (variables->list[i].defined_line)
 			suggest_consider(&s, variables->list[i].text);
+	/* Behind `expect` it may have been meant for one of its forms. */
+	for (unsigned int i = 0; p->stmt->op == OP_EXPECT && (name = reserved_word(i)); i++)
+		suggest_consider(&s, name);
 	if (s.best)
 		return parse_fail(p, start, "unknown name \"%.*s\"; did you mean \"%s\"?",
 				  (int)MIN(length, 64u), p->line + start, s.best);

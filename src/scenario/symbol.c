@@ -29,6 +29,11 @@ static const char *const reserved[] = {
 	"shared", "skipped", "to", "unknown",
 };
 
+const char *reserved_word(unsigned int i)
+{
+	return i < ARRAY_SIZE(reserved) ? reserved[i] : NULL;
+}
+
 const char *symbol_kind_text(enum symbol_kind kind)
 {
 	static const char *const texts[NR_SYMBOL_KINDS] = {

@@ -187,15 +187,16 @@ int world_process(struct world *w, const struct stmt *s, const struct name_ref *
 		w->unsure = true;
 		return 0;
 	}
+	if (slot && slot->line && (exited_too || !slot->process->exited)) {
+		*ret = slot->process;
+		return 0;
+	}
 	name_text(w, SYMBOL_PROCESS, ref, member, name, sizeof(name));
 	if (!slot || !slot->line)
 		return world_fail(w, s, ref->pos, "there is no process \"%s\" here%s", name,
 				  near_name(w, SYMBOL_PROCESS, name, near, sizeof(near)));
-	if (slot->process->exited && !exited_too)
-		return world_fail(w, s, ref->pos, "process \"%s\" has exited (line %u)", name,
-				  slot->process->exited_line);
-	*ret = slot->process;
-	return 0;
+	return world_fail(w, s, ref->pos, "process \"%s\" has exited (line %u)", name,
+			  slot->process->exited_line);
 }
 
 int world_process_may_start(struct world *w, const struct stmt *s, const struct name_ref *ref)
@@ -409,27 +410,14 @@ int world_window_at(struct world *w, const struct stmt *s, struct process *p,
 	return name_window(w, s, p, ref, &window, &ret);
 }
 
-/* The window that a range names; NULL with *unsure set when it may exist. */
-static int range_window(struct world *w, const struct stmt *s, const struct range *range,
-			const struct process *p, struct window **ret, char *name, size_t size)
+/* No window of p is called that: says so, and what may have been meant. */
+static int no_window(struct world *w, const struct stmt *s, const struct range *range,
+		     const struct process *p, uint32_t member)
 {
 	const struct symbol *symbol = &w->scenario->symbols[SYMBOL_WINDOW].list[range->window.symbol];
-	char near[96];
-	uint32_t member;
-	int err = member_of(w, s, &range->window, &member);
+	char name[80], near[96];
 
-	*ret = NULL;
-	if (err || w->unsure)
-		return err;
-	name_text(w, SYMBOL_WINDOW, &range->window, member, name, size);
-	*ret = find_window(p, range->window.symbol, member);
-	if (*ret)
-		return 0;
-	if (p->unsure ||
-	    (p->windows && family_may_have(&p->windows->families[range->window.symbol], member))) {
-		w->unsure = true;
-		return 0;
-	}
+	name_text(w, SYMBOL_WINDOW, &range->window, member, name, sizeof(name));
 	for (int kind = 0; kind < NR_SYMBOL_KINDS; kind++) {
 		const struct symbol_table *table = &w->scenario->symbols[kind];
 
@@ -443,10 +431,44 @@ static int range_window(struct world *w, const struct stmt *s, const struct rang
 			  near_name(w, SYMBOL_WINDOW, name, near, sizeof(near)));
 }
 
+/* The window that a range names; NULL with w->unsure set when it may exist. */
+static int range_window(struct world *w, const struct stmt *s, const struct range *range,
+			const struct process *p, struct window **ret)
+{
+	uint32_t member;
+	int err = member_of(w, s, &range->window, &member);
+
+	*ret = NULL;
+	if (err || w->unsure)
+		return err;
+	*ret = find_window(p, range->window.symbol, member);
+	if (*ret)
+		return 0;
+	if (!p->unsure &&
+	    !(p->windows && family_may_have(&p->windows->families[range->window.symbol], member)))
+		return no_window(w, s, range, p, member);
+	w->unsure = true;
+	return 0;
+}
+
+static int outside(struct world *w, const struct stmt *s, const struct range *range, uint32_t pos,
+		   int64_t page, uint64_t nr_pages)
+{
+	const char *bracket = strchr(range->text, '[');
+	int length = bracket ? (int)(bracket - range->text) : (int)strlen(range->text);
+
+	if (!nr_pages)
+		return world_fail(w, s, pos, "page %" PRId64 " is too far from %.*s", page, length,
+				  range->text);
+	return world_fail(w, s, pos, "page %" PRId64 " is outside %.*s, which has the pages 0..%" PRIu64,
+			  page, length, range->text, nr_pages - 1);
+}
+
 /* First and last page of the range in a window of nr_pages (0: without an end). */
 static int range_pages(struct world *w, const struct stmt *s, const struct range *range,
-		       uint64_t nr_pages, const char *name, uint64_t *first, uint64_t *count)
+		       uint64_t nr_pages, uint64_t *first, uint64_t *count)
 {
+	int64_t limit = nr_pages ? (int64_t)nr_pages : INT64_C(1) << 34;
 	int64_t a = 0, b;
 	int err;
 
@@ -461,20 +483,14 @@ static int range_pages(struct world *w, const struct stmt *s, const struct range
 	if (err || w->unsure || w->cannot)
 		return err;
 	if (range->open)
-		b = (int64_t)nr_pages - 1;
-	if (a < 0 || (nr_pages && (uint64_t)a >= nr_pages))
-		return world_fail(w, s, range->first->pos,
-				  nr_pages ? "page %" PRId64 " is outside \"%s\", which has the pages 0..%" PRIu64
-					   : "page %" PRId64 " lies before %s",
-				  a, name, nr_pages - 1);
+		b = limit - 1;
+	if (a < 0 || a >= limit)
+		return outside(w, s, range, range->first->pos, a, nr_pages);
 	if (b < a)
 		return world_fail(w, s, range->first->pos,
 				  "the last page, %" PRId64 ", lies before the first, %" PRId64, b, a);
-	if (nr_pages ? (uint64_t)b >= nr_pages : b - a > INT64_C(1) << 34)
-		return world_fail(w, s, range->last->pos,
-				  nr_pages ? "page %" PRId64 " is outside \"%s\", which has the pages 0..%" PRIu64
-					   : "page %" PRId64 " is too far from %s",
-				  b, name, nr_pages - 1);
+	if (b >= limit)
+		return outside(w, s, range, range->last->pos, b, nr_pages);
 	*first = (uint64_t)a;
 	*count = (uint64_t)(b - a) + 1;
 	return 0;
@@ -485,7 +501,6 @@ int world_place(struct world *w, const struct stmt *s, const struct range *range
 {
 	bool unsure = w->unsure;
 	uint64_t first, base = 0, nr_pages = 0;
-	char name[80] = "the address";
 	int64_t value = 0;
 	int err;
 
@@ -498,7 +513,7 @@ int world_place(struct world *w, const struct stmt *s, const struct range *range
 	if (ret->process && range->kind == RANGE_WINDOW) {
 		struct window *window;
 
-		err = range_window(w, s, range, ret->process, &window, name, sizeof(name));
+		err = range_window(w, s, range, ret->process, &window);
 		if (err)
 			return err;
 		if (window) {
@@ -515,7 +530,7 @@ int world_place(struct world *w, const struct stmt *s, const struct range *range
 		base = (uint64_t)value;
 	}
 	if (!w->unsure && !ret->all) {
-		err = range_pages(w, s, range, nr_pages, name, &first, &ret->nr_pages);
+		err = range_pages(w, s, range, nr_pages, &first, &ret->nr_pages);
 		if (err)
 			return err;
 		ret->addr = base + first * PAGE_SIZE;

@@ -61,15 +61,15 @@ static int page_value(struct world *w, const struct stmt *s, const struct expr *
 			return world_fail(w, s, e->pos, "the pages of all are not counted: name a window");
 		return 0;
 	}
+	if (e->function != PAGE_VMAS && !place.unsure && place.nr_pages != 1)
+		return world_fail(w, s, e->range->pos, "\"%s\" has %" PRIu64 " pages: name one, such as %s[0]",
+				  e->range->text, place.nr_pages, e->range->text);
 	if (world_is_dry(w)) {
 		w->unsure = true;
 		return 0;
 	}
 	if (e->function == PAGE_VMAS)
 		return answer(w, s, e, e->range->text, world_count_vmas(w, &place, ret));
-	if (place.nr_pages != 1)
-		return world_fail(w, s, e->pos, "\"%s\" has %" PRIu64 " pages: name one, such as %s[0]",
-				  e->range->text, place.nr_pages, e->range->text);
 	err = w->ops->page_info(place.process->handle, place.addr, &info);
 	if (err)
 		return answer(w, s, e, e->range->text, err);
