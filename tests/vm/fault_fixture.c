@@ -72,11 +72,32 @@ void fixture_setup(struct fixture *f)
 	f->vm.hooks.orphan_entry_met = orphan_entry_met;
 }
 
+/* As reclaim would, frees what is left in the swap cache of pages that everybody has
+ * got a copy of (W3). */
+static void reclaim_unmapped(struct fixture *f)
+{
+	for (uint32_t slot = 0; slot < f->vm.swap.nr_slots; slot++) {
+		struct frame *frame;
+
+		if (!f->vm.swap.slots[slot].used || swap_count(&f->vm.swap, slot))
+			continue;
+		frame = swap_cache_find(&f->vm.swap, slot);
+		if (!frame || frame->refcount != 1)
+			continue;
+		frame_get(frame);
+		frame_lock(frame);
+		swap_cache_remove(&f->vm.swap, frame);
+		frame_unlock(frame);
+		frame_put(&f->vm.frames, frame);
+	}
+}
+
 void fixture_teardown(struct fixture *f)
 {
 	fixture_validate(f);
 	while (!cds_list_empty(&f->vm.mms))
 		mm_exit(cds_list_first_entry(&f->vm.mms, struct mm, link));
+	reclaim_unmapped(f);
 	fixture_validate(f);
 	while (!cds_list_empty(&f->vm.files))
 		file_put(cds_list_first_entry(&f->vm.files, struct file, link));
@@ -294,31 +315,34 @@ void make_ksm(struct fixture *f, struct mm *mm, uint64_t addr)
 	page_table_set(&mm->pt, addr, vm_pte(mm, addr) & ~(PTE_WRITE | PTE_DIRTY));
 }
 
-static void unmap_one(struct fixture *f, struct mm *mm, uint64_t addr)
+/* The page at addr gives way to an entry. */
+static void replace_page(struct fixture *f, struct mm *mm, uint64_t addr, pte_t pte)
 {
 	struct frame *frame = frame_at(mm, addr);
 
+	page_table_set(&mm->pt, addr, pte);
 	frame_remove_map(frame, vma_lookup(mm, addr));
-	page_table_set(&mm->pt, addr, 0);
+	/* It may be in the swap cache. */
+	if ((frame->flags & FRAME_SWAPCACHE) && !frame->mapcount &&
+	    !swap_count(&f->vm.swap, frame->swap)) {
+		frame_lock(frame);
+		swap_cache_remove(&f->vm.swap, frame);
+		frame_unlock(frame);
+	}
 	frame_put(&f->vm.frames, frame);
 }
 
 void merge_into(struct fixture *f, struct mm *mm, uint64_t addr, struct frame *kframe)
 {
 	assert_true(frame_is_ksm(kframe));
-	unmap_one(f, mm, addr);
-	assert_int_equal(page_table_prepare(&mm->pt, addr), 0);
 	frame_get(kframe);
 	frame_add_map(kframe, vma_lookup(mm, addr));
-	page_table_set(&mm->pt, addr, pte_make(kframe->pfn, PTE_PRESENT | PTE_YOUNG));
+	replace_page(f, mm, addr, pte_make(kframe->pfn, PTE_PRESENT | PTE_YOUNG));
 }
 
 void make_ksm_zero(struct fixture *f, struct mm *mm, uint64_t addr)
 {
-	unmap_one(f, mm, addr);
-	assert_int_equal(page_table_prepare(&mm->pt, addr), 0);
-	page_table_set(&mm->pt, addr,
-		       pte_make(0, PTE_PRESENT | PTE_SPECIAL | PTE_DIRTY | PTE_YOUNG));
+	replace_page(f, mm, addr, pte_make(0, PTE_PRESENT | PTE_SPECIAL | PTE_DIRTY | PTE_YOUNG));
 	mm->flags |= MMF_VM_MERGEABLE;
 	mm->ksm_zero_pages++;
 	f->zero_pages++;
