@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Huge pages as candidates (K9, K25, K26): scanned in pieces, split before they merge.
+ */
+#include "ksm_fixture.h"
+
+static int setup_huge(void **state)
+{
+	static struct fixture f;
+	const struct setup setup = { .thp = THP_ALWAYS };
+
+	fixture_setup(&f, &setup);
+	*state = &f;
+	return 0;
+}
+
+/* One huge page whose pieces differ, mergeable. */
+static uint64_t map_huge(struct mm *mm, uint64_t first_number)
+{
+	uint64_t a = map(mm, 2 * HPAGE_PMD_NR);
+
+	unmap(mm, a, HPAGE_PMD_NR - (a / PAGE_SIZE) % HPAGE_PMD_NR);
+	a = (a + HPAGE_PMD_SIZE) & HPAGE_PMD_MASK;
+	if (vma_lookup(mm, a + HPAGE_PMD_SIZE))
+		unmap(mm, a + HPAGE_PMD_SIZE, 1);
+	for (uint64_t i = 0; i < HPAGE_PMD_NR; i++)
+		put(mm, PG(a, i), first_number + i);
+	assert_true(vm_pte(mm, a) & PTE_HUGE);
+	advise(mm, a, HPAGE_PMD_NR, SP_MADV_MERGEABLE);
+	return a;
+}
+
+static void pieces_are_candidates(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f);
+	uint64_t a = map_huge(mm, 1000);
+
+	scan(f, 2);
+	expect_counter(f, pages_unshared, HPAGE_PMD_NR);
+	assert_true(vm_pte(mm, a) & PTE_HUGE);
+}
+
+static void merging_splits(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *other = new_mm(f);
+	uint64_t a = map_huge(mm, 1000), b = map_huge(other, 1000 + HPAGE_PMD_NR - 1);
+
+	scan(f, 2);
+	/* The last of one equals the first of the other. */
+	expect_counter(f, pages_shared, 1);
+	expect_counter(f, pages_sharing, 1);
+	assert_int_equal(pfn_at(mm, PG(a, HPAGE_PMD_NR - 1)), pfn_at(other, b));
+	assert_false(vm_pte(mm, a) & PTE_HUGE);
+	assert_false(vm_pte(other, b) & PTE_HUGE);
+	assert_int_equal(f->vm.stat.thp_split_pmd, 2);
+}
+
+static void two_pieces_of_one_page(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f);
+	uint64_t a = map_huge(mm, 1000);
+
+	put(mm, PG(a, 7), 1003);
+	assert_true(vm_pte(mm, a) & PTE_HUGE);
+	scan(f, 2);
+	/* Split, but not merged this time. */
+	assert_false(vm_pte(mm, a) & PTE_HUGE);
+	expect_counter(f, pages_shared, 0);
+	expect_counter(f, pages_volatile, 1);
+	scan(f, 1);
+	expect_counter(f, pages_shared, 1);
+	expect_counter(f, pages_sharing, 1);
+	assert_int_equal(pfn_at(mm, PG(a, 7)), pfn_at(mm, PG(a, 3)));
+}
+
+static void a_reference_on_any_piece_prevents_it(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *other = new_mm(f);
+	uint64_t a = map_huge(mm, 1000), b;
+	struct frame *piece = frame_at(mm, PG(a, 400));
+
+	hold(piece);
+	b = map_mergeable(other, 1, -1);
+	put(other, b, 1005);
+	scan(f, 2);
+	assert_true(vm_pte(mm, a) & PTE_HUGE);
+	assert_false(ksm_at(other, b));
+	drop(f, piece);
+	scan(f, 1);
+	assert_true(ksm_at(other, b));
+	assert_false(vm_pte(mm, a) & PTE_HUGE);
+}
+
+/* Splitting concerns every mm that maps the page. */
+static void forked_huge_pages_split_everywhere(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *other = new_mm(f), *child;
+	uint64_t a = map_huge(mm, 1000), b;
+
+	child = fork_mm(mm);
+	assert_true(vm_pte(child, a) & PTE_HUGE);
+	b = map_mergeable(other, 1, -1);
+	put(other, b, 1005);
+	scan(f, 2);
+	assert_true(ksm_at(other, b));
+	assert_false(vm_pte(mm, a) & PTE_HUGE);
+	assert_false(vm_pte(child, a) & PTE_HUGE);
+	scan(f, 1);
+	for (uint64_t i = 0; i < HPAGE_PMD_NR; i++)
+		assert_int_equal(number_at(child, PG(a, i)), 1000 + i);
+}
+
+/* Zero pages out of a huge page (K19). */
+static void zero_pieces(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f);
+	uint64_t a = map_huge(mm, 0); /* piece 0 is zero */
+
+	put(mm, PG(a, 9), 0);
+	knob(f, "use_zero_pages", "1");
+	scan(f, 2);
+	expect_counter(f, ksm_zero_pages, 2);
+	assert_false(vm_pte(mm, a) & PTE_HUGE);
+	assert_int_equal(mm->rss_anon, HPAGE_PMD_NR - 2);
+}
+
+#define HUGE_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup_huge, teardown_default)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HUGE_TEST(pieces_are_candidates),
+		HUGE_TEST(merging_splits),
+		HUGE_TEST(two_pieces_of_one_page),
+		HUGE_TEST(a_reference_on_any_piece_prevents_it),
+		HUGE_TEST(forked_huge_pages_split_everywhere),
+		HUGE_TEST(zero_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
