@@ -21,7 +21,8 @@ void unstable_reset(struct ksm *ksm)
 {
 	for (uint32_t nid = 0; nid < ksm->vm->frames.nr_nodes; nid++)
 		ksm->unstable_tree[nid] = (struct rb_root){ NULL };
-	ksm->epoch = 1;
+	/* Once calls are no longer told apart, neither are epochs. */
+	ksm->epoch = ksm->call_seq == UINT32_MAX ? UINT16_MAX : 1;
 }
 
 /* Linux forgets to: the next pass has the same number, and would erase these from a tree that they are not in. */
