@@ -50,7 +50,9 @@ static enum reclaim_result pageout(struct vm *vm, struct frame *frame)
 	if (swap_write(&vm->swap, frame))
 		return RECLAIM_ACTIVATED;
 	frame->flags &= (uint16_t)~FRAME_DIRTY;
-	vm->stat.pswpout++;
+	/* Zero-filled pages are kept in a bitmap, not written. */
+	if (frame_compare(&vm->frames, frame, vm->frames.zero))
+		vm->stat.pswpout++;
 	swap_cache_remove(&vm->swap, frame);
 	return RECLAIM_FREED;
 }
