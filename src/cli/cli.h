@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The command: one table of subcommands, one file each, and what they share.
+ *
+ * Exit statuses, the same for every subcommand: 0 all held; 1 an expectation or a figure did not; 2 a wrong
+ * file, option or environment, said in one line on stderr.
+ *
+ * Every subcommand fills a struct and prints it either for people or, with --json, for programs.
+ */
+#ifndef SP_CLI_H
+#define SP_CLI_H
+
+#include <stdio.h>
+
+#include "bits.h"
+#include "samepage.h"
+
+enum exit_status { EXIT_HELD = 0, EXIT_NOT_HELD = 1, EXIT_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(int argc, char **argv); /* argv[0] is "samepage NAME" */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int bench_rmap(int argc, char **argv);
+int bench_merge(int argc, char **argv);
+
+/* Calls the entry named by argv[1] with argv[0] joined to it; prints the list when there is none. */
+int dispatch(const struct command *table, const char *program, const char *what, int argc, char **argv);
+
+/* "samepage: " and the text, on stderr. */
+void complain(const char *fmt, ...) SP_PRINTF(1, 2);
+
+/* A whole decimal or 0x number in [min, max]; complains and returns false otherwise. */
+bool parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+/* The same for sizes: 4096, 512K, 64M, 1G. */
+bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+
+/* A line on stderr that replaces itself, when stderr is a terminal; at most ten a second. "" clears it. */
+void progress_line(const char *fmt, ...) SP_PRINTF(1, 2);
+
+/* "0.396 ms", "1.2 us", "577 ns": four significant figures at most. */
+const char *format_ns(char *buf, size_t size, uint64_t ns);
+
+#endif

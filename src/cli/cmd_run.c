@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * samepage run: scenario files under walk strategies.
+ *
+ * Every file is parsed before any runs, so a mistake in the last one costs nothing. Each strategy gets a machine of
+ * its own. The exit status is the worst of all runs.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "run.h"
+#include "suggest.h"
+
+/* Set by ^C: the run ends at its next operation and says so. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+const struct scenario_result *run_baseline(const struct run_report *report)
+{
+	if (report->results[SP_STRATEGY_FULL])
+		return report->results[SP_STRATEGY_FULL];
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+		if (report->results[s])
+			return report->results[s];
+	return NULL;
+}
+
+struct watched {
+	const struct scenario *scenario;
+	enum sp_strategy strategy;
+	bool many;
+};
+
+static bool on_progress(void *arg, const struct scenario_progress *progress)
+{
+	const struct watched *w = arg;
+
+	progress_line("%s: %s: line %u, %" PRIu64 " operations", scenario_path(w->scenario),
+		      sp_strategy_name(w->strategy), progress->line, progress->nr_operations);
+	return interrupted;
+}
+
+static void on_trace(void *arg, const char *line)
+{
+	const struct watched *w = arg;
+
+	if (w->many)
+		printf("%s: %s\n", sp_strategy_name(w->strategy), line);
+	else
+		puts(line);
+}
+
+/* Fills the report; false when not even a result could be made. */
+static bool run_all(struct run_report *report, const struct run_options *o)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+		nr += o->strategies[s];
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted; s++) {
+		struct watched w = { report->scenario, s, nr > 1 };
+		struct scenario_options options;
+		int err;
+
+		if (!o->strategies[s])
+			continue;
+		scenario_options_init(&options);
+		options.strategy = s;
+		options.seed = o->seed;
+		options.progress = on_progress;
+		options.progress_arg = &w;
+		if (o->trace) {
+			/* JSON on stdout stays JSON. */
+			options.trace = on_trace;
+			options.trace_arg = &w;
+		}
+		err = scenario_run(report->scenario, &options, &report->results[s]);
+		if (err) {
+			complain("%s: %s", scenario_path(report->scenario), errno_name(err));
+			report->exit_status = EXIT_USAGE;
+			return false;
+		}
+		report->exit_status = MAX(report->exit_status,
+					  scenario_verdict_exit_status(report->results[s]->verdict));
+	}
+	progress_line("%s", "");
+	return true;
+}
+
+static void report_destroy(struct run_report *report)
+{
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+		scenario_result_destroy(report->results[s]);
+}
+
+static int run_files(char **paths, unsigned int nr, const struct run_options *o)
+{
+	struct scenario **scenarios = calloc(nr, sizeof(*scenarios));
+	struct diagnostics *diagnostics = malloc(sizeof(*diagnostics));
+	struct json_object *list = o->json ? json_object_new_array() : NULL;
+	int status = EXIT_HELD;
+
+	if (!scenarios || !diagnostics) {
+		complain("out of memory");
+		status = EXIT_USAGE;
+		goto out;
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		if (!scenario_parse_file(paths[i], diagnostics, &scenarios[i]))
+			continue;
+		for (unsigned int d = 0; d < diagnostics->nr_listed; d++)
+			fprintf(stderr, "%s\n", diagnostics->list[d]);
+		if (diagnostics->nr_total > diagnostics->nr_listed)
+			complain("%s: and %" PRIu64 " more", paths[i],
+				 diagnostics->nr_total - diagnostics->nr_listed);
+		scenarios[i] = NULL;
+		status = EXIT_USAGE;
+	}
+	for (unsigned int i = 0; i < nr && status != EXIT_USAGE && !interrupted; i++) {
+		struct run_report report = { .scenario = scenarios[i] };
+
+		if (run_all(&report, o) && run_baseline(&report)) {
+			if (i && !o->json)
+				putchar('\n');
+			if (o->json)
+				json_object_array_add(list, run_json(&report, o));
+			else
+				run_print_people(&report, o);
+		}
+		status = MAX(status, report.exit_status);
+		report_destroy(&report);
+		fflush(stdout);
+	}
+	if (list && status != EXIT_USAGE)
+		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
+	if (interrupted) {
+		complain("interrupted");
+		status = EXIT_USAGE;
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write the output");
+		status = EXIT_USAGE;
+	}
+out:
+	for (unsigned int i = 0; scenarios && i < nr; i++)
+		scenario_destroy(scenarios[i]);
+	json_object_put(list);
+	free(diagnostics);
+	free(scenarios);
+	return status;
+}
+
+static bool choose_strategies(const char *text, bool *chosen)
+{
+	struct suggestion near;
+	char names[128] = "all";
+	enum sp_strategy s;
+
+	if (!strcmp(text, "all")) {
+		for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++)
+			chosen[i] = true;
+		return true;
+	}
+	if (!sp_strategy_by_name(text, &s)) {
+		chosen[s] = true;
+		return true;
+	}
+	suggest_init(&near, text, strlen(text));
+	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
+		suggest_consider(&near, sp_strategy_name(i));
+		strcat(strcat(names, ", "), sp_strategy_name(i));
+	}
+	if (near.best)
+		complain("--strategy %s: did you mean '%s'? It must be one of %s", text, near.best, names);
+	else
+		complain("--strategy %s: must be one of %s", text, names);
+	return false;
+}
+
+struct arguments {
+	struct run_options options;
+	bool chosen;
+	char **paths;
+	unsigned int nr_paths;
+};
+
+enum { KEY_STRATEGY = 256, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_STRATEGY:
+		a->chosen = true;
+		return choose_strategies(arg, a->options.strategies) ? 0 : EINVAL;
+	case KEY_SEED:
+		return parse_number("--seed", arg, 0, UINT64_MAX, &a->options.seed) ? 0 : EINVAL;
+	case KEY_JSON:
+		a->options.json = true;
+		return 0;
+	case KEY_NO_TIMING:
+		a->options.no_timing = true;
+		return 0;
+	case KEY_TRACE:
+		a->options.trace = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		a->paths = state->argv + state->next;
+		a->nr_paths = (unsigned int)(state->argc - state->next);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		complain("run: which scenario? Try 'samepage run FILE', or 'samepage run --help'");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_run(int argc, char **argv)
+{
+	static const struct argp_option list[] = {
+		{ "strategy", KEY_STRATEGY, "NAME", 0,
+		  "full, address, retry, index, direct or all; may be repeated (default all)", 0 },
+		{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
+		{ "seed", KEY_SEED, "N", 0, "changes all random contents (default 0: as written)", 0 },
+		{ "no-timing", KEY_NO_TIMING, NULL, 0, "leave measured times out: the same output every time", 0 },
+		{ "trace", KEY_TRACE, NULL, 0, "print one line for each event, under tracepoint names", 0 },
+		{ 0 },
+	};
+	static const struct argp argp = {
+		list, parse, "FILE...",
+		"Runs scenario files on the engine, under each walk strategy."
+		"\vExamples:\n"
+		"  samepage run scenarios/mremap-move.scn\n"
+		"  samepage run --strategy direct --strategy full my.scn\n"
+		"  samepage run --strategy index --trace my.scn\n"
+		"  samepage run --json *.scn | jq '.[].strategies[].verdict'\n\n"
+		"Exit status: 0 all held, 1 an expectation or a walk failed, 2 wrong file or option.\n"
+		"The language is described in samepage-scenario(5).",
+		NULL, NULL, NULL
+	};
+	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+	struct arguments a = { 0 };
+
+	argp_err_exit_status = EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return EXIT_USAGE;
+	if (!a.chosen)
+		(void)choose_strategies("all", a.options.strategies);
+	if (a.options.trace && a.options.json) {
+		complain("run: --trace and --json do not go together: both write to standard output");
+		return EXIT_USAGE;
+	}
+	sigaction(SIGINT, &action, NULL);
+	return run_files(a.paths, a.nr_paths, &a.options);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the subcommands share: the dispatcher, numbers, messages, progress; see cli.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "clock.h"
+#include "suggest.h"
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	progress_line("%s", "");
+	fputs("samepage: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void list_commands(const struct command *table, const char *program, FILE *out)
+{
+	fprintf(out, "Usage: %s COMMAND [OPTION...]\n\n", program);
+	for (; table->name; table++)
+		fprintf(out, "  %-8s %s\n", table->name, table->summary);
+	fprintf(out, "\n'%s COMMAND --help' tells more.\n", program);
+}
+
+int dispatch(const struct command *table, const char *program, const char *what, int argc, char **argv)
+{
+	struct suggestion near;
+	char full[64];
+
+	if (argc < 2) {
+		list_commands(table, program, stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) {
+		list_commands(table, program, stdout);
+		return EXIT_HELD;
+	}
+	suggest_init(&near, argv[1], strlen(argv[1]));
+	for (const struct command *c = table; c->name; c++) {
+		suggest_consider(&near, c->name);
+		if (strcmp(c->name, argv[1]))
+			continue;
+		snprintf(full, sizeof(full), "%s %s", program, c->name);
+		argv[1] = full;
+		return c->run(argc - 1, argv + 1);
+	}
+	if (near.best)
+		complain("%s: no such %s; did you mean '%s'?", argv[1], what, near.best);
+	else
+		complain("%s: no such %s; '%s --help' lists them", argv[1], what, program);
+	return EXIT_USAGE;
+}
+
+static bool to_number(const char *text, uint64_t *ret, const char **rest)
+{
+	char *end;
+
+	errno = 0;
+	if (*text < '0' || *text > '9')
+		return false;
+	*ret = strtoull(text, &end, 0);
+	*rest = end;
+	return !errno;
+}
+
+bool parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	const char *rest;
+
+	if (to_number(text, ret, &rest) && !*rest && *ret >= min && *ret <= max)
+		return true;
+	complain("%s %s: must be a whole number from %" PRIu64 " to %" PRIu64, option, text, min, max);
+	return false;
+}
+
+bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	const char *rest, *unit;
+	uint64_t value;
+
+	if (to_number(text, &value, &rest)) {
+		unsigned int shift = 0;
+
+		unit = *rest ? strchr(units, *rest & ~0x20) : NULL;
+		if (unit) {
+			shift = 10 * (unsigned int)(unit - units + 1);
+			rest++;
+		}
+		if (!*rest && value <= UINT64_MAX >> shift && value << shift >= min && value << shift <= max) {
+			*ret = value << shift;
+			return true;
+		}
+	}
+	complain("%s %s: must be a size from %" PRIu64 "K to %" PRIu64 "G, such as 512M or 1G", option, text,
+		 min >> 10, max >> 30);
+	return false;
+}
+
+void progress_line(const char *fmt, ...)
+{
+	static uint64_t last_ns;
+	static bool shown;
+	uint64_t now;
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	now = clock_measure_ns();
+	va_start(ap, fmt);
+	if (!strcmp(fmt, "%s") && !*va_arg(ap, const char *)) {
+		if (shown)
+			fputs("\r\033[K", stderr);
+		shown = false;
+	} else if (now - last_ns > 100000000) {
+		last_ns = now;
+		shown = true;
+		fputs("\r\033[K", stderr);
+		va_end(ap);
+		va_start(ap, fmt);
+		vfprintf(stderr, fmt, ap);
+	}
+	va_end(ap);
+	fflush(stderr);
+}
+
+const char *format_ns(char *buf, size_t size, uint64_t ns)
+{
+	double v = (double)ns;
+
+	if (ns < 1000)
+		snprintf(buf, size, "%" PRIu64 " ns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, size, "%.*f us", v < 1e5 ? 2 : 0, v / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, size, "%.*f ms", v < 1e8 ? 2 : 0, v / 1e6);
+	else
+		snprintf(buf, size, "%.2f s", v / 1e9);
+	return buf;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * samepage run's JSON: the same report, with both passes and sums. Keys are stable; samepage-run(1) lists them.
+ */
+#include "run.h"
+
+static void add(struct json_object *o, const char *key, uint64_t value)
+{
+	json_object_object_add(o, key, json_object_new_uint64(value));
+}
+
+static void add_text(struct json_object *o, const char *key, const char *value)
+{
+	json_object_object_add(o, key, json_object_new_string(value));
+}
+
+static struct json_object *json_pass(const struct sp_pass_metrics *p, const struct run_options *options)
+{
+	struct json_object *o = json_object_new_object();
+
+	add(o, "nr_loops", p->nr_loops);
+	add(o, "nr_iteration_total", p->nr_iteration_max);
+	add(o, "skip_addr_out_of_range", p->skip_addr_out_of_range_max);
+	add(o, "skip_mm_mismatch", p->skip_mm_mismatch_max);
+	add(o, "nr_iteration_sum", p->nr_iteration_total);
+	add(o, "skip_addr_out_of_range_sum", p->skip_addr_out_of_range);
+	add(o, "skip_mm_mismatch_sum", p->skip_mm_mismatch);
+	add(o, "nr_rmap_one", p->nr_rmap_one);
+	if (!options->no_timing) {
+		add(o, "hold_ns_max", p->hold_ns_max);
+		add(o, "hold_ns_sum", p->hold_ns_sum);
+	}
+	return o;
+}
+
+static struct json_object *json_misses(const struct scenario_result *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->nr_misses_listed; i++) {
+		const struct scenario_miss *m = &r->misses[i];
+		struct json_object *o = json_object_new_object();
+
+		add(o, "line", m->line);
+		add_text(o, "operation", m->operation);
+		add_text(o, "page", m->page);
+		add_text(o, "vma", m->vma);
+		add(o, "vma_pgoff", m->pte.vma_pgoff);
+		add(o, "linear_index", m->pte.linear_index);
+		json_object_object_add(o, "linux_misses", json_object_new_boolean(m->pte.linux_misses));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *json_failures(const struct scenario_result *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->nr_failures_listed; i++)
+		json_object_array_add(list, json_object_new_string(r->failures[i].text));
+	return list;
+}
+
+static struct json_object *json_result(const struct scenario_result *r, const struct scenario_result *full,
+				       const struct run_options *options)
+{
+	const struct sp_walk_metrics *m = &r->metrics;
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "strategy", sp_strategy_name(r->strategy));
+	add_text(o, "verdict", scenario_verdict_text(r->verdict));
+	add(o, "nr_iteration_total", m->pass[0].nr_iteration_max);
+	add(o, "skip_addr_out_of_range", m->pass[0].skip_addr_out_of_range_max);
+	add(o, "skip_mm_mismatch", m->pass[0].skip_mm_mismatch_max);
+	if (!options->no_timing) {
+		add(o, "hold_ns_max", m->hold_ns_max);
+		add(o, "hold_ns_sum", m->hold_ns_sum);
+		add(o, "walk_ns_max", m->walk_ns_max);
+		add(o, "walk_ns_sum", m->walk_ns_sum);
+		if (full)
+			json_object_object_add(o, "ratio_to_full",
+					       json_object_new_double((double)full->metrics.hold_ns_max /
+								      (double)MAX(m->hold_ns_max, UINT64_C(1))));
+		add(o, "duration_ns", r->duration_ns);
+	}
+	add(o, "reached", r->reached);
+	add(o, "reachable", r->reachable);
+	add(o, "reached_full", r->reached_full);
+	add(o, "nr_walks", m->nr_walks);
+	add(o, "nr_fallback", m->nr_fallback);
+	add(o, "missed", r->nr_missed);
+	add(o, "linux_missed", r->nr_linux_missed);
+	add(o, "orphan_entries", r->nr_orphan_entries);
+	add(o, "expectations_checked", r->nr_checked);
+	add(o, "expectations_failed", r->nr_failed);
+	json_object_object_add(o, "pass0", json_pass(&m->pass[0], options));
+	json_object_object_add(o, "pass1", json_pass(&m->pass[1], options));
+	json_object_object_add(o, "misses", json_misses(r));
+	json_object_object_add(o, "failures", json_failures(r));
+	if (r->error[0])
+		add_text(o, "error", r->error);
+	return o;
+}
+
+static struct json_object *json_expectations(const struct scenario_result *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->nr_expectations; i++) {
+		const struct scenario_expectation *e = &r->expectations[i];
+		struct json_object *o = json_object_new_object();
+
+		add(o, "line", e->line);
+		add_text(o, "text", e->text);
+		add(o, "checked", e->nr_checked);
+		add(o, "failed", e->nr_failed);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *json_loads(const struct scenario_result *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < r->nr_loads; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_text(o, "process", r->loads[i].process);
+		add_text(o, "source", r->loads[i].source);
+		add(o, "vmas", r->loads[i].nr_vmas);
+		add(o, "unknown_pages", r->loads[i].nr_unknown_pages);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+struct json_object *run_json(const struct run_report *report, const struct run_options *options)
+{
+	const struct scenario_result *base = run_baseline(report);
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	add_text(o, "scenario", scenario_path(report->scenario));
+	add_text(o, "title", scenario_title(report->scenario));
+	add(o, "seed", base->seed);
+	add(o, "exit_status", (uint64_t)report->exit_status);
+	add(o, "nr_operations", base->nr_operations);
+	json_object_object_add(o, "expectations", json_expectations(base));
+	if (base->nr_loads)
+		json_object_object_add(o, "loads", json_loads(base));
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+		if (report->results[s])
+			json_object_array_add(list, json_result(report->results[s],
+								report->results[SP_STRATEGY_FULL], options));
+	json_object_object_add(o, "strategies", list);
+	return o;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * samepage run's output for people: what was expected and whether it held, then a table of strategies, then what was missed.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "run.h"
+
+/* Expectations beyond this many are only counted, unless they fail. */
+#define MAX_HELD_LINES 24
+
+static void print_expectations(const struct scenario_result *r)
+{
+	unsigned int shown = 0, hidden = 0;
+
+	for (uint32_t i = 0; i < r->nr_expectations; i++) {
+		const struct scenario_expectation *e = &r->expectations[i];
+		char times[32] = "";
+
+		if (!e->nr_checked)
+			continue;
+		if (!e->nr_failed && shown >= MAX_HELD_LINES) {
+			hidden++;
+			continue;
+		}
+		shown++;
+		if (e->nr_checked > 1)
+			snprintf(times, sizeof(times), "  (%" PRIu64 " times)", e->nr_checked);
+		printf("  %-6s %4u  %s%s\n", e->nr_failed ? "FAILED" : "held", e->line, e->text, times);
+	}
+	if (hidden)
+		printf("  held         and %u more\n", hidden);
+	if (!r->nr_expectations)
+		printf("  nothing is expected here: only the walks are judged\n");
+}
+
+static const char *verdict(const struct scenario_result *r, char *buf, size_t size)
+{
+	uint64_t failed = r->nr_failures;
+
+	switch (r->verdict) {
+	case SCENARIO_HELD:
+		if (r->nr_linux_missed)
+			snprintf(buf, size, "held; misses %" PRIu64 " as Linux does", r->nr_linux_missed);
+		else
+			snprintf(buf, size, "held%s", r->reachable ? ", complete" : "");
+		return buf;
+	case SCENARIO_FAILED:
+	case SCENARIO_BROKEN:
+		snprintf(buf, size, "%s", r->verdict == SCENARIO_FAILED ? "FAILED" : "broken as declared");
+		if (r->nr_missed)
+			snprintf(buf + strlen(buf), size - strlen(buf), ": misses %" PRIu64, r->nr_missed);
+		if (failed)
+			snprintf(buf + strlen(buf), size - strlen(buf), "%s %" PRIu64 " failed",
+				 r->nr_missed ? "," : ":", failed);
+		if (r->nr_orphan_entries)
+			snprintf(buf + strlen(buf), size - strlen(buf), ", %" PRIu64 " orphan entries",
+				 r->nr_orphan_entries);
+		return buf;
+	default:
+		snprintf(buf, size, "%s%s", r->verdict == SCENARIO_BROKEN_HELD ? "FAILED: " : "",
+			 scenario_verdict_text(r->verdict));
+		return buf;
+	}
+}
+
+static void print_table(const struct run_report *report, const struct run_options *o)
+{
+	printf("\n  %-8s %10s %10s %12s %11s %9s  %s\n", "strategy", o->no_timing ? "" : "lock hold", "iterations",
+	       "out of range", "mm mismatch", "reached", "verdict");
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
+		const struct scenario_result *r = report->results[s];
+		char hold[32] = "", reached[48] = "-", text[160];
+
+		if (!r)
+			continue;
+		if (!o->no_timing && r->metrics.nr_loops)
+			format_ns(hold, sizeof(hold), r->metrics.hold_ns_max);
+		if (r->reachable)
+			snprintf(reached, sizeof(reached), "%" PRIu64 "/%" PRIu64, r->reached, r->reachable);
+		printf("  %-8s %10s %10" PRIu64 " %12" PRIu64 " %11" PRIu64 " %9s  %s\n", sp_strategy_name(s), hold,
+		       r->metrics.pass[0].nr_iteration_max, r->metrics.pass[0].skip_addr_out_of_range_max,
+		       r->metrics.pass[0].skip_mm_mismatch_max, reached, verdict(r, text, sizeof(text)));
+	}
+}
+
+static void print_misses(const struct scenario_result *r)
+{
+	for (uint32_t i = 0; i < r->nr_misses_listed; i++) {
+		const struct scenario_miss *m = &r->misses[i];
+
+		printf("  %s: line %u: %s misses page %s in VMA %s, pgoff 0x%" PRIx64 ", index 0x%" PRIx64 "%s\n",
+		       sp_strategy_name(r->strategy), m->line, m->operation, m->page, m->vma, m->pte.vma_pgoff,
+		       m->pte.linear_index, m->pte.linux_misses ? " (as the whole-tree walk does)" : "");
+	}
+	if (r->nr_missed + r->nr_linux_missed > r->nr_misses_listed)
+		printf("  %s: and %" PRIu64 " more\n", sp_strategy_name(r->strategy),
+		       r->nr_missed + r->nr_linux_missed - r->nr_misses_listed);
+}
+
+static void print_failures(const struct scenario_result *r)
+{
+	for (uint32_t i = 0; i < r->nr_failures_listed; i++)
+		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->failures[i].text);
+	if (r->nr_failures > r->nr_failures_listed)
+		printf("  %s: and %" PRIu64 " more\n", sp_strategy_name(r->strategy),
+		       r->nr_failures - r->nr_failures_listed);
+	if (r->error[0])
+		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->error);
+}
+
+static void print_loads(const struct scenario_result *r)
+{
+	for (uint32_t i = 0; i < r->nr_loads; i++) {
+		const struct scenario_load *l = &r->loads[i];
+
+		printf("  process %s from %s: %" PRIu64 " VMAs, %" PRIu64 " unknown pages\n", l->process, l->source,
+		       l->nr_vmas, l->nr_unknown_pages);
+	}
+}
+
+static bool has_details(const struct scenario_result *r)
+{
+	return r && (r->nr_misses_listed || r->nr_failures_listed || r->error[0]);
+}
+
+void run_print_people(const struct run_report *report, const struct run_options *o)
+{
+	const struct scenario_result *base = run_baseline(report);
+	const char *title = scenario_title(report->scenario);
+	bool details = false;
+
+	printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
+	print_loads(base);
+	print_expectations(base);
+	print_table(report, o);
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+		details |= has_details(report->results[s]);
+	if (!details)
+		return;
+	putchar('\n');
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
+		if (!has_details(report->results[s]))
+			continue;
+		print_misses(report->results[s]);
+		print_failures(report->results[s]);
+	}
+}
