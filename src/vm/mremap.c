@@ -306,7 +306,8 @@ static int move_only(struct remap *r)
 
 	if (!vma)
 		return -EFAULT;
-	for (; vma && vma->start < end; vma = vma_find(r->mm, pos)) {
+	/* pos ends it where DONTUNMAP leaves a VMA that reaches over the end. */
+	for (; pos < end && vma && vma->start < end; vma = vma_find(r->mm, pos)) {
 		r->vma = vma;
 		r->addr = MAX(vma->start, start);
 		r->old_len = r->new_len = MIN(end, vma->end) - r->addr;
