@@ -93,6 +93,12 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		}
 		report->exit_status = MAX(report->exit_status,
 					  scenario_verdict_exit_status(report->results[s]->verdict));
+		/* A mistake that only running can find has nothing to do with the strategy. */
+		if (report->results[s]->error[0] && !interrupted) {
+			progress_line("%s", "");
+			fprintf(stderr, "%s\n", report->results[s]->error);
+			return false;
+		}
 	}
 	progress_line("%s", "");
 	return true;

@@ -84,9 +84,8 @@ static struct json_object *json_result(const struct scenario_result *r, const st
 								      (double)MAX(m->hold_ns_max, UINT64_C(1))));
 		add(o, "duration_ns", r->duration_ns);
 	}
-	add(o, "reached", r->reached);
-	add(o, "reachable", r->reachable);
-	add(o, "reached_full", r->reached_full);
+	add(o, "reached", m->reached);
+	add(o, "reachable", m->reachable);
 	add(o, "nr_walks", m->nr_walks);
 	add(o, "nr_fallback", m->nr_fallback);
 	add(o, "missed", r->nr_missed);

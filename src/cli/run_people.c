@@ -44,7 +44,7 @@ static const char *verdict(const struct scenario_result *r, char *buf, size_t si
 		if (r->nr_linux_missed)
 			snprintf(buf, size, "held; misses %" PRIu64 " as Linux does", r->nr_linux_missed);
 		else
-			snprintf(buf, size, "held%s", r->reachable ? ", complete" : "");
+			snprintf(buf, size, "held%s", r->metrics.reachable ? ", complete" : "");
 		return buf;
 	case SCENARIO_FAILED:
 	case SCENARIO_BROKEN:
@@ -77,8 +77,9 @@ static void print_table(const struct run_report *report, const struct run_option
 			continue;
 		if (!o->no_timing && r->metrics.nr_loops)
 			format_ns(hold, sizeof(hold), r->metrics.hold_ns_max);
-		if (r->reachable)
-			snprintf(reached, sizeof(reached), "%" PRIu64 "/%" PRIu64, r->reached, r->reachable);
+		if (r->metrics.reachable)
+			snprintf(reached, sizeof(reached), "%" PRIu64 "/%" PRIu64, r->metrics.reached,
+				 r->metrics.reachable);
 		printf("  %-8s %10s %10" PRIu64 " %12" PRIu64 " %11" PRIu64 " %9s  %s\n", sp_strategy_name(s), hold,
 		       r->metrics.pass[0].nr_iteration_max, r->metrics.pass[0].skip_addr_out_of_range_max,
 		       r->metrics.pass[0].skip_mm_mismatch_max, reached, verdict(r, text, sizeof(text)));

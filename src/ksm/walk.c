@@ -27,12 +27,12 @@
  * `done` has unmapped everything: whatever is restored after it is where the narrow walk found it.
  *
  * Locks: the frame's lock keeps the list of items (K26a); each loop holds one anon_vma lock for read, and that is
- * the hold which is measured. An item's mm is kept by its slot; its VMA tree is searched under the anon_vma lock as an RCU
- * reader does.
+ * the hold which is measured. An item's mm is kept by its slot. Its VMA tree is searched without its mmap_lock: a kernel
+ * would do that inside an RCU section, where the anon_vma lock keeps a VMA that is linked to it from going away or
+ * changing its key; here nobody else works on the machine.
  */
 #include "ksm_internal.h"
 #include "metrics.h"
-#include "rcu.h"
 
 struct walk {
 	struct vm *vm;
@@ -123,9 +123,7 @@ static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pa
 	uint64_t addr = item_address(item), index;
 	struct vma *vma;
 
-	rcu_reader_lock();
 	vma = vma_lookup(item->mm, addr);
-	rcu_reader_unlock();
 	index = vma ? vma_linear_index(vma, addr) : item->index;
 	if (pass == 0) {
 		if (vma && belongs(vma, item->anon_vma, index))

@@ -151,7 +151,7 @@ static bool has_extra_references(const struct frame *frame)
 /*
  * One attempt. The caller holds one reference on src. 0, -EAGAIN, -EUCLEAN.
  */
-static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool audit)
+static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool first)
 {
 	struct sp_walk_metrics *metrics = &rmap_of(vm)->metrics;
 	uint32_t src_pfn = frame_pfn(&vm->frames, src);
@@ -161,9 +161,12 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool aud
 
 	frame_lock(src);
 	made = make_entries(vm, src);
-	metrics->reachable += mapped;
-	metrics->reached += made;
-	if (src->mapcount && audit)
+	/* Nine more attempts find the same PTEs: they would only blow the sums up. */
+	if (first) {
+		metrics->reachable += mapped;
+		metrics->reached += made;
+	}
+	if (src->mapcount && first)
 		rmap_audit_left(vm, "migrate: unmap walk", src, src_pfn, TRUTH_MAPPED);
 	if (src->mapcount || has_extra_references(src))
 		err = -EAGAIN;
@@ -171,8 +174,10 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool aud
 	if (!err)
 		move_identity(vm, src, dst);
 	restored = was_mapped ? restore_entries(vm, src, err ? src : dst) : 0;
-	metrics->reachable += made;
-	metrics->reached += restored;
+	if (first) {
+		metrics->reachable += made;
+		metrics->reached += restored;
+	}
 	if (restored < made) {
 		rmap_audit_left(vm, err ? "migrate: rollback walk" : "migrate: restore walk",
 				err ? src : dst, src_pfn, TRUTH_MIGRATION);
