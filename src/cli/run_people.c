@@ -9,6 +9,8 @@
 
 /* Expectations beyond this many are only counted, unless they fail. */
 #define MAX_HELD_LINES 24
+/* Of what one strategy missed, and of what failed under it. */
+#define MAX_DETAILS 4
 
 static void print_expectations(const struct scenario_result *r)
 {
@@ -86,27 +88,50 @@ static void print_table(const struct run_report *report, const struct run_option
 	}
 }
 
-static void print_misses(const struct scenario_result *r)
+static bool same_miss(const struct scenario_miss *a, const struct scenario_miss *b)
 {
-	for (uint32_t i = 0; i < r->nr_misses_listed; i++) {
-		const struct scenario_miss *m = &r->misses[i];
+	return !strcmp(a->page, b->page) && !strcmp(a->vma, b->vma);
+}
 
-		printf("  %s: line %u: %s misses page %s in VMA %s, pgoff 0x%" PRIx64 ", index 0x%" PRIx64 "%s\n",
-		       sp_strategy_name(r->strategy), m->line, m->operation, m->page, m->vma, m->pte.vma_pgoff,
-		       m->pte.linear_index, m->pte.linux_misses ? " (as the whole-tree walk does)" : "");
+/* Each page once, with the first operation that missed it. What Linux misses too is shown under the
+ * baseline alone: the others can do no better. */
+static void print_misses(const struct scenario_result *r, bool baseline)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < r->nr_misses_listed && shown < MAX_DETAILS; i++) {
+		const struct scenario_miss *m = &r->misses[i];
+		bool seen = m->pte.linux_misses && !baseline;
+		unsigned int times = 0;
+
+		for (uint32_t j = 0; j < r->nr_misses_listed; j++) {
+			if (!same_miss(m, &r->misses[j]))
+				continue;
+			seen |= j < i;
+			times++;
+		}
+		if (seen)
+			continue;
+		shown++;
+		printf("  %s: line %u: %s misses %s", sp_strategy_name(r->strategy), m->line, m->operation,
+		       m->page);
+		if (times > 1)
+			printf(times == 2 ? ", and once more" : ", and %u times more", times - 1);
+		printf("%s\n    its VMA %s has it at index 0x%" PRIx64 "; its address says 0x%" PRIx64 "\n",
+		       m->pte.linux_misses ? "; so does Linux" : "", m->vma, m->pte.linear_index,
+		       m->pte.addr / SP_PAGE_SIZE);
 	}
-	if (r->nr_missed + r->nr_linux_missed > r->nr_misses_listed)
-		printf("  %s: and %" PRIu64 " more\n", sp_strategy_name(r->strategy),
-		       r->nr_missed + r->nr_linux_missed - r->nr_misses_listed);
 }
 
 static void print_failures(const struct scenario_result *r)
 {
-	for (uint32_t i = 0; i < r->nr_failures_listed; i++)
+	uint32_t shown = MIN(r->nr_failures_listed, (uint32_t)MAX_DETAILS);
+
+	for (uint32_t i = 0; i < shown; i++)
 		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->failures[i].text);
-	if (r->nr_failures > r->nr_failures_listed)
-		printf("  %s: and %" PRIu64 " more\n", sp_strategy_name(r->strategy),
-		       r->nr_failures - r->nr_failures_listed);
+	if (r->nr_failures > shown)
+		printf("  %s: and %" PRIu64 " more failures\n", sp_strategy_name(r->strategy),
+		       r->nr_failures - shown);
 	if (r->error[0])
 		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->error);
 }
@@ -121,30 +146,30 @@ static void print_loads(const struct scenario_result *r)
 	}
 }
 
-static bool has_details(const struct scenario_result *r)
+static bool has_details(const struct scenario_result *r, bool baseline)
 {
-	return r && (r->nr_misses_listed || r->nr_failures_listed || r->error[0]);
+	return r->nr_missed || (baseline && r->nr_linux_missed) || r->nr_failures_listed || r->error[0];
 }
 
 void run_print_people(const struct run_report *report, const struct run_options *o)
 {
 	const struct scenario_result *base = run_baseline(report);
 	const char *title = scenario_title(report->scenario);
-	bool details = false;
+	bool separated = false;
 
 	printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
 	print_loads(base);
 	print_expectations(base);
 	print_table(report, o);
-	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
-		details |= has_details(report->results[s]);
-	if (!details)
-		return;
-	putchar('\n');
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
-		if (!has_details(report->results[s]))
+		const struct scenario_result *r = report->results[s];
+
+		if (!r || !has_details(r, r == base))
 			continue;
-		print_misses(report->results[s]);
-		print_failures(report->results[s]);
+		if (!separated)
+			putchar('\n');
+		separated = true;
+		print_misses(r, r == base);
+		print_failures(r);
 	}
 }
