@@ -12,11 +12,8 @@
 int check_scenario(struct scenario *scenario, struct diagnose *diagnose)
 {
 	struct exec x = { .weight = 1 };
-	struct mem mem;
-	int err;
+	int err = world_init(&x.world, scenario, &scenario->mem);
 
-	mem_init(&mem);
-	err = world_init(&x.world, scenario, &mem);
 	if (err)
 		return err;
 	x.world.diagnose = diagnose;

@@ -27,13 +27,17 @@ static const char *expected_text(const struct stmt *s)
 	return text;
 }
 
-static void judge_value(struct exec *x, const struct stmt *s, int64_t is, int64_t bound)
+static void judge_value(struct exec *x, const struct stmt *s, int64_t is, const struct expr *e,
+			int64_t bound)
 {
 	bool held = value_compare(s->compare, is, bound);
 
 	exec_checked(x, s, held);
-	if (!held)
+	if (!held && e->op == EXPR_CONST)
 		exec_failure(x, s, s->pos, "expected %.200s, is %" PRId64, expected_text(s), is);
+	else if (!held)
+		exec_failure(x, s, s->pos, "expected %.200s, is %" PRId64 " and not %s %" PRId64,
+			     expected_text(s), is, compare_text(s->compare), bound);
 }
 
 static int expect_value(struct exec *x, const struct stmt *s)
@@ -46,7 +50,7 @@ static int expect_value(struct exec *x, const struct stmt *s)
 		err = world_value(w, s, s->value[1], &bound);
 	if (err || world_is_dry(w) || w->cannot)
 		return err;
-	judge_value(x, s, is, bound);
+	judge_value(x, s, is, s->value[1], bound);
 	return 0;
 }
 
@@ -57,7 +61,7 @@ static int expect_result(struct exec *x, const struct stmt *s)
 
 	if (err || world_is_dry(&x->world))
 		return err;
-	judge_value(x, s, x->last.result, bound);
+	judge_value(x, s, x->last.result, s->value[0], bound);
 	return 0;
 }
 
@@ -162,7 +166,7 @@ static int expect_metric(struct exec *x, const struct stmt *s)
 		return err;
 	err = need_walk(x, s);
 	if (!err)
-		judge_value(x, s, metric_of(&x->walk, s->number), bound);
+		judge_value(x, s, metric_of(&x->walk, s->number), s->value[0], bound);
 	return err;
 }
 

@@ -476,17 +476,16 @@ static int list_expectations(struct scenario *sc, struct stmt *s)
 	return 0;
 }
 
-int scenario_parse_text(const char *name, const char *text, size_t size,
-			struct diagnostics *diagnostics, struct scenario **ret)
+int parse_text(const struct mem *account, const char *name, const char *text, size_t size,
+	       struct diagnostics *diagnostics, struct scenario **ret)
 {
-	struct mem mem;
+	struct mem mem = *account;
 	struct scenario *sc;
 	struct diagnose diagnose;
 	struct parser p = { 0 };
 	int err;
 
 	diagnose_init(&diagnose, diagnostics, name);
-	mem_init(&mem);
 	sc = mem_alloc(&mem, sizeof(*sc));
 	if (!sc) {
 		diagnose_add(&diagnose, 0, 0, "out of memory");
@@ -534,6 +533,15 @@ int scenario_parse_text(const char *name, const char *text, size_t size,
 	}
 	*ret = sc;
 	return 0;
+}
+
+int scenario_parse_text(const char *name, const char *text, size_t size,
+			struct diagnostics *diagnostics, struct scenario **ret)
+{
+	struct mem mem;
+
+	mem_init(&mem);
+	return parse_text(&mem, name, text, size, diagnostics, ret);
 }
 
 void scenario_destroy(struct scenario *sc)

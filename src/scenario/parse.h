@@ -109,6 +109,11 @@ int parse_strategies(struct parser *p, uint32_t *strategies, bool *with_linux) S
 int parse_knob_value(struct parser *p, struct stmt *s) SP_MUST_CHECK;
 int parse_knob_name(struct parser *p, struct stmt *s) SP_MUST_CHECK;
 
+/* ---- parse.c, as scenario_parse_text(): `mem` says which allocation fails -------- */
+
+int parse_text(const struct mem *mem, const char *name, const char *text, size_t size,
+	       struct diagnostics *diagnostics, struct scenario **ret) SP_MUST_CHECK;
+
 /* ---- check.c ------------------------------------------------------------------------ */
 
 /* Everything that can be known without running. 0, -EINVAL or -ENOMEM. */

@@ -151,6 +151,7 @@ static struct run *run_create(const struct scenario *scenario, const struct scen
 	struct scenario_result *result;
 
 	mem_init(&mem);
+	mem.fail_at = options->fail_own_allocation;
 	run = mem_alloc(&mem, sizeof(*run));
 	if (!run)
 		return NULL;

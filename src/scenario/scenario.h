@@ -107,6 +107,7 @@ struct scenario_options {
 	bool validate;            /* recount everything after every operation */
 	bool no_audit;            /* do not compare the kernel's walks with the truth */
 	uint64_t fail_allocation; /* the engine's Nth allocation fails; 0: none */
+	uint64_t fail_own_allocation; /* the interpreter's */
 	uint64_t max_rounds;      /* default SCENARIO_MAX_ROUNDS */
 	uint64_t max_pages;       /* default SCENARIO_MAX_PAGES */
 	const struct backend_ops *backend; /* default the engine */

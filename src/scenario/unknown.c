@@ -69,6 +69,8 @@ int unknown_remove(struct unknown *u, struct mem *mem, uint64_t start, uint64_t 
 	uint32_t last;
 	int err;
 
+	if (start >= end)
+		return 0;
 	for (last = at; last < u->nr && u->list[last].start < end; last++) {
 		if (u->list[last].start < start)
 			left = (struct unknown_range){ u->list[last].start, start };
