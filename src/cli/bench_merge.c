@@ -357,8 +357,7 @@ int bench_merge(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_signal };
 	struct report r = { .o = { .bytes = UINT64_C(1) << 30, .unique = 50 } };
 
-	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &r.o))
+	if (!parse_options(&argp, argc, argv, &r.o))
 		return EXIT_USAGE;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

@@ -347,8 +347,7 @@ int bench_rmap(int argc, char **argv)
 	struct row *rows, *large = NULL;
 	int status = EXIT_USAGE;
 
-	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+	if (!parse_options(&argp, argc, argv, &o))
 		return EXIT_USAGE;
 	if (o.vmas * o.scale > 8000000) {
 		complain("bench rmap: --vmas times --scale must not exceed 8000000");

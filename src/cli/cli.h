@@ -34,6 +34,10 @@ int dispatch(const struct command *table, const char *program, const char *what,
 /* "samepage: " and the text, on stderr. */
 void complain(const char *fmt, ...) SP_PRINTF(1, 2);
 
+struct argp;
+/* As argp_parse(); a wrong option is told in one line that names the near one. argv[0] is "samepage NAME". */
+bool parse_options(const struct argp *argp, int argc, char **argv, void *input);
+
 /* A whole decimal or 0x number in [min, max]; complains and returns false otherwise. */
 bool parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 /* The same for sizes: 4096, 512K, 64M, 1G. */

@@ -11,19 +11,45 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "names.h"
 #include "run.h"
 #include "suggest.h"
 
-/* Set by ^C: the run ends at its next operation and says so. */
+/* Set by ^C: the run ends soon and says so, after what it has found so far. */
 static volatile sig_atomic_t interrupted;
+static bool on_terminal;
+
+/* For one operation that takes for ever, such as a scan of many passes: nothing it found is worth waiting for. */
+static void on_impatience(int sig)
+{
+	static const char text[] = "\r\033[Ksamepage: interrupted\n";
+	size_t skip = on_terminal ? 0 : 4;
+
+	(void)sig;
+	(void)!write(STDERR_FILENO, text + skip, sizeof(text) - 1 - skip);
+	_exit(EXIT_USAGE);
+}
 
 static void on_interrupt(int sig)
 {
+	static const struct itimerval half_a_second = { .it_value.tv_usec = 500000 };
+
 	(void)sig;
 	interrupted = 1;
+	setitimer(ITIMER_REAL, &half_a_second, NULL);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction interrupt = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction alarm = { .sa_handler = on_impatience };
+
+	on_terminal = isatty(STDERR_FILENO);
+	sigaction(SIGALRM, &alarm, NULL);
+	sigaction(SIGINT, &interrupt, NULL);
 }
 
 const struct scenario_result *run_baseline(const struct run_report *report)
@@ -154,10 +180,6 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		complain("interrupted");
 		status = EXIT_USAGE;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write the output");
-		status = EXIT_USAGE;
-	}
 out:
 	for (unsigned int i = 0; scenarios && i < nr; i++)
 		scenario_destroy(scenarios[i]);
@@ -257,11 +279,9 @@ int cmd_run(int argc, char **argv)
 		"The language is described in samepage-scenario(5).",
 		NULL, NULL, NULL
 	};
-	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	struct arguments a = { 0 };
 
-	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.chosen)
 		(void)choose_strategies("all", a.options.strategies);
@@ -269,6 +289,6 @@ int cmd_run(int argc, char **argv)
 		complain("run: --trace and --json do not go together: both write to standard output");
 		return EXIT_USAGE;
 	}
-	sigaction(SIGINT, &action, NULL);
+	catch_signals();
 	return run_files(a.paths, a.nr_paths, &a.options);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * samepage: the command. Picks the subcommand; everything else is in its file.
+ * samepage: the command. Picks the subcommand; everything else is in its file. Output that could not be written is
+ * found here, at the exit of every subcommand and of argp's --help too.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -12,18 +17,45 @@ static const struct command commands[] = {
 	{ NULL, NULL, NULL },
 };
 
+static void check_output(void)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return;
+	complain("standard output cannot be written: %s", errno ? strerror(errno) : "an earlier write failed");
+	_exit(EXIT_USAGE);
+}
+
+/*
+ * A file that is opened must not become the standard output of a command that was started without one. What stands in
+ * for it refuses to be written, so that the lack is still told.
+ */
+static void occupy_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	occupy_standard_files();
+	atexit(check_output);
 	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))) {
 		printf("samepage %s\n", SP_VERSION);
 		return EXIT_HELD;
 	}
-	/* "samepage help run" is what some try first. */
-	if (argc == 3 && !strcmp(argv[1], "help")) {
-		char help[] = "--help";
-		char *swapped[] = { argv[0], argv[2], help, NULL };
+	/* "samepage help bench rmap" is what some try first. */
+	if (argc > 2 && !strcmp(argv[1], "help")) {
+		static char help[] = "--help";
 
-		return dispatch(commands, "samepage", "command", 3, swapped);
+		for (int i = 1; i < argc - 1; i++)
+			argv[i] = argv[i + 1];
+		argv[argc - 1] = help;
 	}
 	return dispatch(commands, "samepage", "command", argc, argv);
 }
