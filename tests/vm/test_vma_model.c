@@ -58,14 +58,13 @@ static bool has_anon_vma(struct model *m, unsigned int page)
 
 /* ---- The calls ---- */
 
-static void do_mmap(struct model *m)
+static void map_pages(struct model *m, unsigned int page, unsigned int nr, int prot, bool of_file, bool noreserve,
+		      bool noreplace)
 {
-	unsigned int page, nr;
-	int prot = any_prot(m), how = SP_MAP_PRIVATE | SP_MAP_FIXED;
-	bool of_file = !below(m, 4), noreserve = !below(m, 8), noreplace = !below(m, 4), taken = false;
+	int how = SP_MAP_PRIVATE | SP_MAP_FIXED;
 	uint64_t flags = vm_access_flags(prot) | VM_MAYWRITE | (noreserve ? VM_NORESERVE : 0);
+	bool taken = false;
 
-	pick(m, &page, &nr);
 	if ((flags & VM_WRITE) && !noreserve)
 		flags |= VM_ACCOUNT;
 	for (unsigned int i = page; i < page + nr; i++)
@@ -84,6 +83,31 @@ static void do_mmap(struct model *m)
 			.pgoff = of_file ? i + 3 : AT(i) >> PAGE_SHIFT,
 			.file = of_file ? m->file : NULL,
 		};
+}
+
+static void do_mmap(struct model *m)
+{
+	unsigned int page, nr;
+
+	pick(m, &page, &nr);
+	map_pages(m, page, nr, any_prot(m), !below(m, 4), !below(m, 8), !below(m, 4));
+}
+
+/* Fills a hole with anonymous memory like that below it: where two anon_vmas may meet. */
+static void do_fill(struct model *m)
+{
+	unsigned int page = below(m, NR_PAGES), nr = 1;
+	uint64_t like;
+
+	if (m->pages[page].mapped)
+		return;
+	while (page && !m->pages[page - 1].mapped)
+		page--;
+	while (page + nr < NR_PAGES && !m->pages[page + nr].mapped)
+		nr++;
+	like = page ? m->pages[page - 1].flags : VM_READ | VM_WRITE;
+	map_pages(m, page, nr, (like & VM_READ ? SP_PROT_READ : 0) | (like & VM_WRITE ? SP_PROT_WRITE : 0), false,
+		  like & VM_NORESERVE, true);
 }
 
 static void do_munmap(struct model *m)
@@ -376,7 +400,7 @@ static const struct {
 	{ "mmap", do_mmap, 20 },       { "munmap", do_munmap, 8 },   { "mprotect", do_mprotect, 12 },
 	{ "madvise", do_madvise, 14 }, { "dontneed", do_dontneed, 3 }, { "mlock", do_mlock, 4 },
 	{ "move", do_move, 14 },       { "resize", do_resize, 10 },  { "access", do_access, 20 },
-	{ "write", do_write_file, 3 },
+	{ "fill", do_fill, 8 },        { "write", do_write_file, 3 },
 };
 
 static void one_call(struct model *m)
