@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Choosing addresses: top-down below mmap_base, so that a mapping made without a hint lies directly below the one
- * before, and merges with it if it may (A9).
+ * Choosing addresses: top-down below mmap_base, so that a mapping made without a hint lies
+ * directly below the one before, and merges with it if it may (A9).
  *
- * In the order of Linux: a fixed address is taken as it is; a hint, if nothing is there; for
- * large anonymous memory a gap with room for alignment, so that huge pages fit; the highest gap; and when there is
- * none below mmap_base, the lowest one above a third of the address space.
+ * In the order of Linux: a fixed address is taken as it is; a hint, if nothing is there;
+ * for large anonymous memory a gap with room for alignment, so that huge pages fit; the
+ * highest gap; and when there is none below mmap_base, the lowest one above a third of the
+ * address space.
  *
  * A fixed address is not looked up here: what is mapped there is the caller's matter.
  *
@@ -35,9 +36,13 @@ static uint64_t search_aligned(const struct mm *mm, uint64_t length)
 
 	if (addr == UINT64_MAX)
 		return addr;
-	/* Of a padded gap that happens to be aligned, the upper part: it touches what lies above. */
-	return !(addr & ~HPAGE_PMD_MASK) ? addr + HPAGE_PMD_SIZE :
-	       (addr + HPAGE_PMD_SIZE - 1) & HPAGE_PMD_MASK;
+	/*
+	 * Of a padded gap that happens to be aligned, the upper part: it touches what lies
+	 * above.
+	 */
+	if (!(addr & ~HPAGE_PMD_MASK))
+		return addr + HPAGE_PMD_SIZE;
+	return (addr + HPAGE_PMD_SIZE - 1) & HPAGE_PMD_MASK;
 }
 
 static bool hint_is_free(const struct mm *mm, uint64_t addr, uint64_t length)
@@ -47,7 +52,8 @@ static bool hint_is_free(const struct mm *mm, uint64_t addr, uint64_t length)
 	return TASK_SIZE - length >= addr && (!vma || addr + length <= vma->start);
 }
 
-int find_address(const struct mm *mm, uint64_t addr, uint64_t length, bool fixed, bool huge, uint64_t *ret)
+int find_address(const struct mm *mm, uint64_t addr, uint64_t length, bool fixed, bool huge,
+		 uint64_t *ret)
 {
 	if (length > TASK_SIZE)
 		return -ENOMEM;

@@ -2,12 +2,12 @@
 /*
  * anon_vma chains: preparing, cloning, forking, unlinking (A1-A6).
  *
- * Why there is more than one anon_vma per family: if a child's VMA only joined the parent's anon_vma, a
- * page that the child alone has written would be looked for in every sibling. So each fork adds
- * an anon_vma for what is written afterwards, and the child keeps links (AVCs) to the older ones for what
- * it still shares. Chains would then grow by one with every generation of forks, hence the reuse rule
- * (A6): an ancestor's anon_vma that nobody uses any more, and from which at most one child
- * descends, serves the grandchild.
+ * Why there is more than one anon_vma per family: if a child's VMA only joined the parent's
+ * anon_vma, a page that the child alone has written would be looked for in every sibling.
+ * So each fork adds an anon_vma for what is written afterwards, and the child keeps links
+ * (AVCs) to the older ones for what it still shares. Chains would then grow by one with
+ * every generation of forks, hence the reuse rule (A6): an ancestor's anon_vma that nobody
+ * uses any more, and from which at most one child descends, serves the grandchild.
  *
  *	      vma                      vma (child)
  *	       | same_vma               | same_vma
@@ -15,16 +15,18 @@
  *	       | node                   | node     | node
  *	  anon_vma A  <- tree of A ->---+     anon_vma B (parent A, root A)
  *
- * Order. Chains are lists with the newest AVC first, except that cloning reverses them, as in Linux
- * 7.2: which of several unused anon_vmas a fork finds first depends on it. Within a tree, AVCs of equal start
- * stay in the order of insertion (A2).
+ * Order. Chains are lists with the newest AVC first, except that cloning reverses them, as
+ * in Linux 7.2: which of several unused anon_vmas a fork finds first depends on it. Within
+ * a tree, AVCs of equal start stay in the order of insertion (A2).
  *
- * Lifetime. An anon_vma lives as long as its tree is not empty or an rmap_item refers to it. A child holds its
- * root, because the lock is there. `parent` is looked at only while the tree is not empty; the parent's tree is
- * not empty then either, since whoever is linked to the child is linked to the parent.
+ * Lifetime. An anon_vma lives as long as its tree is not empty or an rmap_item refers to
+ * it. A child holds its root, because the lock is there. `parent` is looked at only while
+ * the tree is not empty; the parent's tree is not empty then either, since whoever is
+ * linked to the child is linked to the parent.
  *
- * Locks: mmap_lock of the VMA's mm for the chain and vma->anon_vma (read is enough in anon_vma_prepare(), one thread
- * at a time); the root's rwsem, taken here, for trees and counts.
+ * Locks: mmap_lock of the VMA's mm for the chain and vma->anon_vma (read is enough in
+ * anon_vma_prepare(), one thread at a time); the root's rwsem, taken here, for trees and
+ * counts.
  *
  * What it does not do: changing a linked VMA's bounds. vma.c and vma_merge.c do, between
  * anon_vma_interval_remove() and anon_vma_interval_insert().
@@ -132,8 +134,8 @@ static bool chain_is_singular(const struct vma *vma)
 }
 
 /*
- * Could one anon_vma serve both? They touch, and differ in nothing but what mprotect() changes: sharing
- * now lets them merge later.
+ * Could one anon_vma serve both? They touch, and differ in nothing but what mprotect()
+ * changes: sharing now lets them merge later.
  */
 static bool could_share(const struct vma *below, const struct vma *above)
 {
@@ -142,7 +144,8 @@ static bool could_share(const struct vma *below, const struct vma *above)
 	       above->pgoff == below->pgoff + vma_pages(below);
 }
 
-static struct anon_vma *donated_by(const struct vma *donor, const struct vma *below, const struct vma *above)
+static struct anon_vma *donated_by(const struct vma *donor, const struct vma *below,
+				   const struct vma *above)
 {
 	if (could_share(below, above) && donor->anon_vma && chain_is_singular(donor))
 		return donor->anon_vma;
@@ -309,7 +312,10 @@ void anon_vma_unlink(struct vma *vma)
 	anon_vma_lock_write(active);
 	cds_list_for_each_entry_safe(avc, tmp, &vma->anon_vma_chain, same_vma) {
 		avc_remove(avc);
-		/* AVCs of trees now empty stay for the second loop: the lock may be in one of them. */
+		/*
+		 * AVCs of trees now empty stay for the second loop: the lock may be in one
+		 * of them.
+		 */
 		if (interval_tree_empty(&avc->anon_vma->tree)) {
 			avc->anon_vma->parent->num_children--;
 			continue;

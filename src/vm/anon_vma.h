@@ -11,8 +11,9 @@
  * change, its AVCs leave the trees (anon_vma_interval_remove), and return after.
  *
  * Reference counts (A1): refcount holds the number of AVC trees that are not empty (as one
- * reference), child anon_vmas through `root` (the root only), and rmap_items (ksm). num_children counts anon_vmas
- * whose parent this is, a root counting itself; num_active_vmas counts VMAs whose vma->anon_vma it is.
+ * reference), child anon_vmas through `root` (the root only), and rmap_items (ksm).
+ * num_children counts anon_vmas whose parent this is, a root counting itself;
+ * num_active_vmas counts VMAs whose vma->anon_vma it is.
  *
  * Locks: root->rwsem protects the trees, parent and num_children of the family.
  */
@@ -61,14 +62,17 @@ void anon_vma_unlink(struct vma *vma);
 void anon_vma_interval_remove(struct vma *vma);
 void anon_vma_interval_insert(struct vma *vma);
 
-/* Recounts num_active_vmas and num_children of every anon_vma that a VMA of the machine is linked to, and
- * checks trees and keys. No lock held. */
+/*
+ * Recounts num_active_vmas and num_children of every anon_vma that a VMA of the machine is
+ * linked to, and checks trees and keys. No lock held.
+ */
 void anon_vma_validate_all(struct vm *vm, struct report *report);
 
 /*
- * Whether the VMA is of the family of an anon_vma to which an unmapped frame once belonged, and which may be
- * freed by now: it is compared, not looked into. As good as comparing roots, because every VMA that can have an
- * entry for a page of its family has an AVC to the page's anon_vma (A6).
+ * Whether the VMA is of the family of an anon_vma to which an unmapped frame once belonged,
+ * and which may be freed by now: it is compared, not looked into. As good as comparing
+ * roots, because every VMA that can have an entry for a page of its family has an AVC to
+ * the page's anon_vma (A6).
  */
 static inline bool vma_linked_to(const struct vma *vma, const struct anon_vma *anon_vma)
 {

@@ -6,9 +6,9 @@
  * and a file costs one pointer a page until then. A frame in the page cache stays
  * there until the file goes: page-cache reclaim and writeback are not part of the engine.
  *
- * Anonymous shared memory is a file without a seed that belongs to its VMAs alone: mmap() creates it
- * with the mapping's size and gives the owner's reference up. As on Linux it does not grow when mremap()
- * extends the mapping: a page beyond the end is a SIGBUS.
+ * Anonymous shared memory is a file without a seed that belongs to its VMAs alone: mmap()
+ * creates it with the mapping's size and gives the owner's reference up. As on Linux it
+ * does not grow when mremap() extends the mapping: a page beyond the end is a SIGBUS.
  *
  * References: one of the owner (the machine, for a file that a user named), one of each VMA.
  *

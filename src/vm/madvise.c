@@ -5,13 +5,15 @@
  *	flags	MERGEABLE UNMERGEABLE DONTFORK DOFORK WIPEONFORK KEEPONFORK HUGEPAGE NOHUGEPAGE
  *	pages	DONTNEED COLD PAGEOUT
  *
- * A range with holes is worked on as far as there are VMAs, and then reported as ENOMEM; another error stops at
- * once. For flags, running out of memory and hitting the map count limit are both EAGAIN (M3), so that ENOMEM
- * means a hole; advice about pages keeps ENOMEM for memory too, where Linux cannot fail.
+ * A range with holes is worked on as far as there are VMAs, and then reported as ENOMEM;
+ * another error stops at once. For flags, running out of memory and hitting the map count
+ * limit are both EAGAIN (M3), so that ENOMEM means a hole; advice about pages keeps ENOMEM
+ * for memory too, where Linux cannot fail.
  *
- * COLD is done here: young bits and the marks of use go, so that the next round of reclaim takes the page.
- * PAGEOUT asks rmap/ through a hook to evict each page now. Neither touches a page that is mapped elsewhere too (M5),
- * hence no shared KSM page. MERGEABLE and UNMERGEABLE are ksm/'s decisions, through a hook as well.
+ * COLD is done here: young bits and the marks of use go, so that the next round of reclaim
+ * takes the page. PAGEOUT asks rmap/ through a hook to evict each page now. Neither touches
+ * a page that is mapped elsewhere too (M5), hence no shared KSM page. MERGEABLE and
+ * UNMERGEABLE are ksm/'s decisions, through a hook as well.
  *
  * Locks: takes mmap_lock, for write if flags change.
  */
@@ -52,7 +54,8 @@ static int new_flags(struct vma *vma, uint64_t start, uint64_t end, int advice, 
 	switch (advice) {
 	case SP_MADV_MERGEABLE:
 	case SP_MADV_UNMERGEABLE:
-		return vma->mm->vm->hooks.ksm_madvise(vma, start, end, advice == SP_MADV_MERGEABLE, flags);
+		return vma->mm->vm->hooks.ksm_madvise(vma, start, end, advice == SP_MADV_MERGEABLE,
+						      flags);
 	case SP_MADV_DONTFORK:
 		*flags |= VM_DONTCOPY;
 		break;
@@ -110,7 +113,8 @@ static void make_cold(struct mm *mm, uint64_t addr, pte_t pte, bool huge)
 			page_table_set(&mm->pt, addr, pte & ~PTE_YOUNG);
 	}
 	for (uint32_t i = 0; i < (huge ? HPAGE_PMD_NR : 1); i++)
-		frame_of_pfn(&mm->vm->frames, pte_value(pte) + i)->flags &= (uint16_t)~(FRAME_REFERENCED | FRAME_ACTIVE);
+		frame_of_pfn(&mm->vm->frames, pte_value(pte) + i)->flags &=
+			(uint16_t)~(FRAME_REFERENCED | FRAME_ACTIVE);
 }
 
 static void page_out(struct vma *vma, uint64_t addr, struct frame *frame)
@@ -135,11 +139,15 @@ static int cold_or_pageout(struct vma *vma, uint64_t start, uint64_t end, bool p
 	while (page_table_next(&mm->pt, &addr, end, &pte, &huge)) {
 		uint64_t next = addr + (huge ? HPAGE_PMD_SIZE : PAGE_SIZE);
 
-		if (!pte_present(pte) || pte_is_zero_page(pte) || !mapped_once(frames, pte, huge ? HPAGE_PMD_NR : 1)) {
+		if (!pte_present(pte) || pte_is_zero_page(pte) ||
+		    !mapped_once(frames, pte, huge ? HPAGE_PMD_NR : 1)) {
 			addr = next;
 			continue;
 		}
-		/* The part of a huge page that the advice is about becomes pages of its own; evicting works on those. */
+		/*
+		 * The part of a huge page that the advice is about becomes pages of its
+		 * own; evicting works on those.
+		 */
 		if (huge && (pageout || addr < start || next > end)) {
 			int err = split_huge_mapping(mm, addr);
 
@@ -166,7 +174,8 @@ static int advise_pages(struct vma *vma, uint64_t start, uint64_t end, int advic
 
 /* ---- The walk over VMAs ---- */
 
-static int advise_range(struct mm *mm, uint64_t start, uint64_t end, int advice, enum advice_kind kind)
+static int advise_range(struct mm *mm, uint64_t start, uint64_t end, int advice,
+			enum advice_kind kind)
 {
 	bool hole = false;
 

@@ -2,20 +2,24 @@
 /*
  * mlock() and munlock(), and populating, which mlock() ends with.
  *
- * Locking is a VM flag, and for each anonymous page mapped under it FRAME_MLOCKED, which makes the page unevictable
- * for everybody who maps it: one locked mapping protects a whole KSM page (V9).
+ * Locking is a VM flag, and for each anonymous page mapped under it FRAME_MLOCKED, which
+ * makes the page unevictable for everybody who maps it: one locked mapping protects a whole
+ * KSM page (V9).
  *
- * When one of several locked mappings of a page goes, Linux decrements a count that it admits to lose
- * at times, and lets reclaim correct the outcome: a page that reclaim finds in a locked VMA is marked again and kept.
- * Here there is no count, and that correction is the rule: munlock() and unmapping (mapcount.c) clear the mark,
- * and reclaim restores it before anything is unmapped. So a page is never evicted from under a lock, and
- * a page that no lock holds is never kept.
+ * When one of several locked mappings of a page goes, Linux decrements a count that it
+ * admits to lose at times, and lets reclaim correct the outcome: a page that reclaim finds
+ * in a locked VMA is marked again and kept. Here there is no count, and that correction is
+ * the rule: munlock() and unmapping (mapcount.c) clear the mark, and reclaim restores it
+ * before anything is unmapped. So a page is never evicted from under a lock, and a page
+ * that no lock holds is never kept.
  *
- * Populating touches each page as the process would: with a store where private memory is writable, so that it
- * is copied now (a KSM page, a forked one, the zero page), else with a load, if need be one that ignores
- * permissions. PROT_NONE memory is not populated: mlock() then fails, with the VMA locked.
+ * Populating touches each page as the process would: with a store where private memory is
+ * writable, so that it is copied now (a KSM page, a forked one, the zero page), else with a
+ * load, if need be one that ignores permissions. PROT_NONE memory is not populated: mlock()
+ * then fails, with the VMA locked.
  *
- * Locks: mmap_lock for write while VMAs change, for read while populating. Frames by the one-thread rule.
+ * Locks: mmap_lock for write while VMAs change, for read while populating. Frames by the
+ * one-thread rule.
  */
 #include "mmap.h"
 

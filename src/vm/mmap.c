@@ -2,12 +2,12 @@
 /*
  * mmap(): from the caller's words to VM flags, an address, and a VMA or a larger neighbour.
  *
- * Private anonymous memory gets the page offset of its address (A7), so that it continues whatever anonymous
- * memory lies next to it; shared anonymous memory is a file of its own.
+ * Private anonymous memory gets the page offset of its address (A7), so that it continues
+ * whatever anonymous memory lies next to it; shared anonymous memory is a file of its own.
  *
- * MAP_FIXED over something: the old VMAs are split at both ends, all memory for the new state is
- * fetched, the old ones go, and the new range merges with what is left: with the two ends of the old VMA, for
- * instance, if nothing else tells them apart (scenario 26).
+ * MAP_FIXED over something: the old VMAs are split at both ends, all memory for the new
+ * state is fetched, the old ones go, and the new range merges with what is left: with the
+ * two ends of the old VMA, for instance, if nothing else tells them apart (scenario 26).
  *
  * Commit accounting itself is not modelled, but its VM flag is: private writable memory that is not
  * MAP_NORESERVE has VM_ACCOUNT, and VMAs that differ in it do not merge.
@@ -32,7 +32,8 @@ static bool beyond_file_limit(uint64_t pgoff, uint64_t length)
 }
 
 /* Maps [addr, addr + length), which is valid, in place of what is there. */
-static int map_region(struct mm *mm, uint64_t addr, uint64_t length, uint64_t flags, struct file *file, uint64_t pgoff)
+static int map_region(struct mm *mm, uint64_t addr, uint64_t length, uint64_t flags,
+		      struct file *file, uint64_t pgoff)
 {
 	struct vm *vm = mm->vm;
 	uint64_t end = addr + length;
@@ -85,8 +86,8 @@ static int map_region(struct mm *mm, uint64_t addr, uint64_t length, uint64_t fl
 	return 0;
 }
 
-static int mmap_locked(struct mm *mm, uint64_t addr, uint64_t length, int prot, int flags, struct file *file,
-		       uint64_t pgoff, uint64_t *ret)
+static int mmap_locked(struct mm *mm, uint64_t addr, uint64_t length, int prot, int flags,
+		       struct file *file, uint64_t pgoff, uint64_t *ret)
 {
 	uint64_t vm_flags = vm_access_flags(prot) | VM_MAYWRITE;
 	bool fixed = flags & (SP_MAP_FIXED | SP_MAP_FIXED_NOREPLACE);
@@ -134,8 +135,8 @@ static int mmap_locked(struct mm *mm, uint64_t addr, uint64_t length, int prot, 
 	return err;
 }
 
-int vm_mmap(struct mm *mm, uint64_t addr, uint64_t length, int prot, int flags, struct file *file, uint64_t pgoff,
-	    uint64_t *ret)
+int vm_mmap(struct mm *mm, uint64_t addr, uint64_t length, int prot, int flags, struct file *file,
+	    uint64_t pgoff, uint64_t *ret)
 {
 	int err;
 

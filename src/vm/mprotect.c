@@ -2,16 +2,17 @@
 /*
  * mprotect(): new access flags for VMAs, and what page table entries may keep.
  *
- * VMAs are changed one after the other; a hole or a failure stops it, with what came before done. Splits and merges are
- * vma_modify_flags()'s.
+ * VMAs are changed one after the other; a hole or a failure stops it, with what came before
+ * done. Splits and merges are vma_modify_flags()'s.
  *
- * Page table entries. Taking write access away makes entries read-only. Giving it back makes those writable at
- * once that a fault would only have to mark so: private anonymous pages that are exclusive to this mm, and pages
- * of shared mappings. PROT_NONE stays in the VMA and does not touch PTE_PRESENT (page_table.h). A writable migration
- * entry loses PTE_WRITE whatever the change is, and faults for it later.
+ * Page table entries. Taking write access away makes entries read-only. Giving it back
+ * makes those writable at once that a fault would only have to mark so: private anonymous
+ * pages that are exclusive to this mm, and pages of shared mappings. PROT_NONE stays in the
+ * VMA and does not touch PTE_PRESENT (page_table.h). A writable migration entry loses
+ * PTE_WRITE whatever the change is, and faults for it later.
  *
- * VM_ACCOUNT (A9): private memory that becomes writable is charged for good, unless it is anonymous and
- * never had a page; then making it read-only takes the charge back.
+ * VM_ACCOUNT (A9): private memory that becomes writable is charged for good, unless it is
+ * anonymous and never had a page; then making it read-only takes the charge back.
  *
  * Locks: takes mmap_lock for write.
  */
@@ -44,7 +45,8 @@ static void change_protection(struct vma *vma, uint64_t start, uint64_t end)
 	pte_t pte;
 	bool huge;
 
-	for (addr = start; page_table_next(pt, &addr, end, &pte, &huge); addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE) {
+	for (addr = start; page_table_next(pt, &addr, end, &pte, &huge);
+	     addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE) {
 		pte_t changed = changed_pte(vma, pte);
 
 		if (changed == pte)
@@ -76,9 +78,12 @@ static int protect_vma(struct vma **vmap, uint64_t start, uint64_t end, uint64_t
 		return err;
 	*vmap = vma;
 	change_protection(vma, start, end);
-	/* Locked private memory that becomes writable is copied now rather than at the first store. That this is best
-	 * effort is Linux's choice. */
-	if ((new_flags & VM_WRITE) && (old_flags & VM_LOCKED) && !(old_flags & (VM_WRITE | VM_SHARED)))
+	/*
+	 * Locked private memory that becomes writable is copied now rather than at the
+	 * first store. That this is best effort is Linux's choice.
+	 */
+	if ((new_flags & VM_WRITE) && (old_flags & VM_LOCKED) &&
+	    !(old_flags & (VM_WRITE | VM_SHARED)))
 		err = vma_populate(vma, start, end);
 	return err == -ENOMEM ? err : 0;
 }

@@ -16,15 +16,17 @@
  *	   where its rmap_item does not know it
  *	3. everything the later steps need is set aside: page tables, VMAs, AVCs
  *	4. vma_copy(): the destination VMA, perhaps merged (A5, A8)
- *	5. move_page_tables(), under the rmap locks where the order of VMAs in the interval tree does not protect a
- *	   walk (A8a)
+ *	5. move_page_tables(), under the rmap locks where the order of VMAs in the
+ *	   interval tree does not protect a walk (A8a)
  *	6. the source is unmapped, or with DONTUNMAP stays behind empty
  *
- * Nothing fails after step 4, where Linux may have to move entries back or leave the source mapped. A failed move
- * leaves the source as it was, but for KSM pages that were broken; what FIXED replaced is gone, as on Linux.
- * Of several VMAs, those before the failing one have moved.
+ * Nothing fails after step 4, where Linux may have to move entries back or leave the source
+ * mapped. A failed move leaves the source as it was, but for KSM pages that were broken;
+ * what FIXED replaced is gone, as on Linux. Of several VMAs, those before the failing one
+ * have moved.
  *
- * Locks: takes mmap_lock for write; populates the grown part of a locked mapping after releasing it.
+ * Locks: takes mmap_lock for write; populates the grown part of a locked mapping after
+ * releasing it.
  */
 #include "mmap.h"
 
@@ -34,15 +36,17 @@
 #include "fault.h"
 #include "vma_merge.h"
 
-/* The copy changes up to 4 entries of the tree; unmapping splits twice, 2 each, and erases one. The rest is for a tree that
- * grows higher meanwhile. */
+/*
+ * The copy changes up to 4 entries of the tree; unmapping splits twice, 2 each, and erases
+ * one. The rest is for a tree that grows higher meanwhile.
+ */
 #define RESERVED_UPDATES 16
 
 #define MREMAP_FLAGS (SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED | SP_MREMAP_DONTUNMAP)
 
 struct remap {
 	struct mm *mm;
-	struct vma *vma;          /* the one that contains addr */
+	struct vma *vma; /* the one that contains addr */
 	uint64_t addr, old_len, new_len, new_addr;
 	int flags;
 	uint64_t populate_start, populate_end; /* grown part of a locked mapping */
@@ -95,7 +99,8 @@ static int check_vma(struct remap *r)
 		old_len = r->new_len;
 	if (old_len > vma->end - r->addr)
 		return -EFAULT;
-	if (r->new_len > old_len && vma_linear_index(vma, r->addr) + (r->new_len >> PAGE_SHIFT) < r->new_len >> PAGE_SHIFT)
+	if (r->new_len > old_len &&
+	    vma_linear_index(vma, r->addr) + (r->new_len >> PAGE_SHIFT) < r->new_len >> PAGE_SHIFT)
 		return -EINVAL;
 	return 0;
 }
@@ -137,8 +142,8 @@ static unsigned int chain_length(const struct vma *vma)
 }
 
 /*
- * For the copy, one VMA and as many AVCs as the source has (one, if it has none and joins a neighbour that has);
- * for two splits of what is unmapped in the end, the same twice.
+ * For the copy, one VMA and as many AVCs as the source has (one, if it has none and joins a
+ * neighbour that has); for two splits of what is unmapped in the end, the same twice.
  */
 static int reserve_move(const struct remap *r)
 {
@@ -179,11 +184,12 @@ static int copy_and_move(struct remap *r)
 	bool keep_source = r->flags & SP_MREMAP_DONTUNMAP, need_rmap_locks;
 	struct vma *new;
 
-	new = vma_copy(&r->vma, r->new_addr, r->new_len, vma_linear_index(r->vma, r->addr), keep_source,
-		       &need_rmap_locks);
+	new = vma_copy(&r->vma, r->new_addr, r->new_len, vma_linear_index(r->vma, r->addr),
+		       keep_source, &need_rmap_locks);
 	if (!new)
 		return -ENOMEM;
-	if (move_page_tables(r->vma, r->addr, new, r->new_addr, r->old_len, need_rmap_locks) < r->old_len)
+	if (move_page_tables(r->vma, r->addr, new, r->new_addr, r->old_len, need_rmap_locks) <
+	    r->old_len)
 		SP_BUG("mremap: moving failed in spite of what was reserved");
 	event_emit(&r->mm->vm->events, EV_mremap_move, r->mm->id, r->addr, r->new_addr, r->old_len);
 	if (keep_source)
@@ -202,7 +208,8 @@ static int move_vma(struct remap *r)
 	if (!has_room(r, splits_first(r), 0))
 		return -ENOMEM;
 	if (vm->hooks.ksm_madvise)
-		err = vm->hooks.ksm_madvise(r->vma, r->addr, r->addr + r->old_len, false, &dummy_flags);
+		err = vm->hooks.ksm_madvise(r->vma, r->addr, r->addr + r->old_len, false,
+					    &dummy_flags);
 	if (!err && splits_first(r))
 		err = split_source(r);
 	if (err)
@@ -323,8 +330,8 @@ static int move_only(struct remap *r)
 	return 0;
 }
 
-int vm_mremap(struct mm *mm, uint64_t addr, uint64_t old_length, uint64_t new_length, int flags, uint64_t new_addr,
-	      uint64_t *ret)
+int vm_mremap(struct mm *mm, uint64_t addr, uint64_t old_length, uint64_t new_length, int flags,
+	      uint64_t new_addr, uint64_t *ret)
 {
 	struct remap r = {
 		.mm = mm,

@@ -2,14 +2,16 @@
 /*
  * munmap(): splits, then pages, then VMAs.
  *
- * The order matters: once the VMAs at both ends are split, everything else concerns whole VMAs and needs only
- * tree nodes, which are reserved; no huge page crosses the ends either. So a failure leaves all mapped.
+ * The order matters: once the VMAs at both ends are split, everything else concerns whole
+ * VMAs and needs only tree nodes, which are reserved; no huge page crosses the ends either.
+ * So a failure leaves all mapped.
  *
- * The map count may pass its limit for a moment, so that a process at its limit can give memory
- * back; only a hole in the middle of one VMA, which would leave one VMA more than before, is refused.
+ * The map count may pass its limit for a moment, so that a process at its limit can give
+ * memory back; only a hole in the middle of one VMA, which would leave one VMA more than
+ * before, is refused.
  *
- * Locks: mmap_lock for write. A VMA leaves its anon_vmas before its page tables can go (page_table.h), but after
- * its pages, which need them.
+ * Locks: mmap_lock for write. A VMA leaves its anon_vmas before its page tables can go
+ * (page_table.h), but after its pages, which need them.
  */
 #include "munmap.h"
 

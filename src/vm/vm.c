@@ -2,8 +2,9 @@
 /*
  * A machine's memory: its accounts, frames, swap and pools, put together and taken apart.
  *
- * Order matters twice. Everything counts its memory in vm->mem, so that comes first and goes last; and
- * frames hold contents, swap slots refer to frames, so swap goes before frames.
+ * Order matters twice. Everything counts its memory in vm->mem, so that comes first and
+ * goes last; and frames hold contents, swap slots refer to frames, so swap goes before
+ * frames.
  *
  * A typical machine:
  *
@@ -21,8 +22,8 @@
 
 #include <string.h>
 
-int vm_init(struct vm *vm, const struct vm_config *config, uint32_t nr_nodes, uint64_t frames_per_node,
-	    uint64_t nr_swap_slots, uint32_t content_bytes)
+int vm_init(struct vm *vm, const struct vm_config *config, uint32_t nr_nodes,
+	    uint64_t frames_per_node, uint64_t nr_swap_slots, uint32_t content_bytes)
 {
 	int err;
 

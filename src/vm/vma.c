@@ -6,11 +6,12 @@
  *
  *	free standing  allocated, in no tree, no AVCs: vma_alloc() .. vma_link()
  *	linked         in mm->vmas and counted in map_count; may have AVCs
- *	unlinked       out of the tree, AVCs perhaps still there: until anon_vma_unlink(), vma_free()
+ *	unlinked       out of the tree, AVCs perhaps still there: until anon_vma_unlink(),
+ *			vma_free()
  *
- * The linear index of an address, pgoff + (addr - start) / PAGE_SIZE, is what all of this keeps: a
- * split gives its upper part a larger pgoff, a copy takes the pgoff along, and only a VMA that never had an
- * anonymous page may be given the pgoff of its new place (A8).
+ * The linear index of an address, pgoff + (addr - start) / PAGE_SIZE, is what all of this
+ * keeps: a split gives its upper part a larger pgoff, a copy takes the pgoff along, and
+ * only a VMA that never had an anonymous page may be given the pgoff of its new place (A8).
  *
  * Reserving. Each operation first gets everything that can fail (VMA, AVCs, tree nodes, a
  * page table for a huge page that the new boundary cuts), then changes things. mremap(), whose last
@@ -40,7 +41,8 @@ static struct vma *vma_get_memory(struct vm *vm)
 	return vma;
 }
 
-struct vma *vma_alloc(struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff, uint64_t flags, struct file *file)
+struct vma *vma_alloc(struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff, uint64_t flags,
+		      struct file *file)
 {
 	struct vma *vma = vma_get_memory(mm->vm);
 
@@ -165,7 +167,8 @@ int vma_split_nocheck(struct vma *vma, uint64_t addr, bool new_below, struct vma
 	anon_vma_interval_insert(vma);
 	if (vma->anon_vma)
 		anon_vma_unlock_write(vma->anon_vma);
-	event_emit(&mm->vm->events, EV_vma_split, mm->id, new_below ? new->start : vma->start, addr);
+	event_emit(&mm->vm->events, EV_vma_split, mm->id, new_below ? new->start : vma->start,
+		   addr);
 	if (ret)
 		*ret = new;
 	return 0;
@@ -198,8 +201,8 @@ static struct vma *copy_unmerged(struct vma *vma, uint64_t addr, uint64_t len, u
 	return new;
 }
 
-struct vma *vma_copy(struct vma **vmap, uint64_t addr, uint64_t len, uint64_t pgoff, bool keep_source,
-		     bool *need_rmap_locks)
+struct vma *vma_copy(struct vma **vmap, uint64_t addr, uint64_t len, uint64_t pgoff,
+		     bool keep_source, bool *need_rmap_locks)
 {
 	struct vma *vma = *vmap, *new;
 	uint64_t vma_start = vma->start;

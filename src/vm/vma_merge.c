@@ -2,11 +2,12 @@
 /*
  * Which VMAs become one, and how (A9).
  *
- * Two neighbours merge when nothing distinguishes them but the boundary: they touch, have the same
- * flags and file, their page offsets continue each other, and their anonymous pages, if any, are found
- * through the same anon_vma. A VMA without an anon_vma may join one that has, which then serves for both; but
- * not if that one was forked (its chain has more than one link): the joined VMA would sit in the trees of all
- * ancestors, and the engine must refuse where Linux refuses.
+ * Two neighbours merge when nothing distinguishes them but the boundary: they touch, have
+ * the same flags and file, their page offsets continue each other, and their anonymous
+ * pages, if any, are found through the same anon_vma. A VMA without an anon_vma may join
+ * one that has, which then serves for both; but not if that one was forked (its chain has
+ * more than one link): the joined VMA would sit in the trees of all ancestors, and the
+ * engine must refuse where Linux refuses.
  *
  * An existing VMA whose flags change over a range at its start, end, or over all of it:
  *
@@ -16,8 +17,9 @@
  *
  * A new range, empty before, does the same without a middle.
  *
- * The VMA that remains keeps its identity (for the range tree, for whoever knows its address under
- * mmap_lock); its AVCs leave the interval trees and come back with the new key, at the end of those of equal start.
+ * The VMA that remains keeps its identity (for the range tree, for whoever knows its
+ * address under mmap_lock); its AVCs leave the interval trees and come back with the new
+ * key, at the end of those of equal start.
  *
  * Locks: mmap_lock for write; commit takes the anon_vma lock around the changes of keys.
  */
@@ -58,14 +60,16 @@ static bool anon_vma_fits(const struct vma_merge *m, const struct vma *neighbour
 
 static bool fits(const struct vma_merge *m, const struct vma *neighbour)
 {
-	return neighbour->flags == m->flags && neighbour->file == m->file && anon_vma_fits(m, neighbour);
+	return neighbour->flags == m->flags && neighbour->file == m->file &&
+	       anon_vma_fits(m, neighbour);
 }
 
 static bool fits_left(const struct vma_merge *m)
 {
 	const struct vma *prev = m->prev;
 
-	return prev && prev->end == m->start && fits(m, prev) && prev->pgoff + vma_pages(prev) == m->pgoff;
+	return prev && prev->end == m->start && fits(m, prev) &&
+	       prev->pgoff + vma_pages(prev) == m->pgoff;
 }
 
 static bool fits_right(const struct vma_merge *m, bool left)
@@ -141,8 +145,8 @@ static bool plan_existing(struct vma_merge *m)
 	return left || right;
 }
 
-void vma_merge_init_new(struct vma_merge *m, struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff,
-			uint64_t flags, struct file *file)
+void vma_merge_init_new(struct vma_merge *m, struct mm *mm, uint64_t start, uint64_t end,
+			uint64_t pgoff, uint64_t flags, struct file *file)
 {
 	struct range_entry e;
 
@@ -221,7 +225,8 @@ static void set_ranges(struct vma_merge *m)
 		return;
 	}
 	/* Up or down: the difference wraps as it should. */
-	pgoff = adjusted->pgoff + (m->adjusted_start >> PAGE_SHIFT) - (adjusted->start >> PAGE_SHIFT);
+	pgoff = adjusted->pgoff + (m->adjusted_start >> PAGE_SHIFT) -
+		(adjusted->start >> PAGE_SHIFT);
 	/* The tree bears no overlap: whoever shrinks goes first. */
 	if (m->end > m->base->end) {
 		set_range(adjusted, m->adjusted_start, adjusted->end, pgoff);
@@ -267,7 +272,8 @@ struct vma *vma_merge_commit(struct vma_merge *m)
 
 /* ---- What vma.h offers ---- */
 
-int vma_modify_flags(struct vma *vma, uint64_t start, uint64_t end, uint64_t new_flags, struct vma **ret)
+int vma_modify_flags(struct vma *vma, uint64_t start, uint64_t end, uint64_t new_flags,
+		     struct vma **ret)
 {
 	struct vma_merge m = {
 		.mm = vma->mm,
@@ -314,8 +320,8 @@ static struct vma *merge_new(struct vma_merge *m, int *err)
 	return *err ? NULL : vma_merge_commit(m);
 }
 
-struct vma *vma_merge_new(struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff, uint64_t flags,
-			  struct file *file, int *err)
+struct vma *vma_merge_new(struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff,
+			  uint64_t flags, struct file *file, int *err)
 {
 	struct vma_merge m;
 
@@ -332,7 +338,8 @@ struct vma *vma_merge_extend(struct vma *vma, uint64_t delta_bytes)
 
 	if (end < vma->end || end > TASK_SIZE)
 		return NULL;
-	vma_merge_init_new(&m, vma->mm, vma->end, end, vma->pgoff + vma_pages(vma), vma->flags, vma->file);
+	vma_merge_init_new(&m, vma->mm, vma->end, end, vma->pgoff + vma_pages(vma), vma->flags,
+			   vma->file);
 	m.anon_vma = vma->anon_vma;
 	next = vma_find(vma->mm, vma->end);
 	if (next && next->start < end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Merging VMAs in three steps, so that a caller can do something that must not be undone between the
- * second and the third (mmap() unmaps what it replaces).
+ * Merging VMAs in three steps, so that a caller can do something that must not be undone
+ * between the second and the third (mmap() unmaps what it replaces).
  *
  *	vma_merge_init_new(&m, mm, start, end, pgoff, flags, file);
  *	if (vma_merge_plan_new(&m)) {
@@ -16,8 +16,8 @@
  *	|------|***********|-------|
  *	  prev    middle      next
  *
- * middle is an existing VMA of which [start, end) is all or one end, and changes its flags; or there is
- * none, and the range is empty (or about to be).
+ * middle is an existing VMA of which [start, end) is all or one end, and changes its flags;
+ * or there is none, and the range is empty (or about to be).
  *
  * Locks: mmap_lock for write.
  */
@@ -45,9 +45,12 @@ struct vma_merge {
 	bool duplicated;           /* it did */
 };
 
-/* A range without a VMA; prev and next are looked up: those that end at or below start, and begin at or above end. */
-void vma_merge_init_new(struct vma_merge *m, struct mm *mm, uint64_t start, uint64_t end, uint64_t pgoff,
-			uint64_t flags, struct file *file);
+/*
+ * A range without a VMA; prev and next are looked up: those that end at or below start, and
+ * begin at or above end.
+ */
+void vma_merge_init_new(struct vma_merge *m, struct mm *mm, uint64_t start, uint64_t end,
+			uint64_t pgoff, uint64_t flags, struct file *file);
 /* True when there is something to merge with. */
 bool vma_merge_plan_new(struct vma_merge *m);
 /* 0, or -ENOMEM and nothing has changed. */

@@ -17,13 +17,14 @@ static const char *chain(struct mm *mm, unsigned int page, char *buf, size_t siz
 
 	buf[0] = '\0';
 	cds_list_for_each_entry(avc, &vma_at(mm, page)->anon_vma_chain, same_vma)
-		used += (size_t)snprintf(buf + used, size - used, "%s%u", used ? " " : "", avc->anon_vma->id);
+		used += (size_t)snprintf(buf + used, size - used, "%s%u", used ? " " : "",
+					 avc->anon_vma->id);
 	return buf;
 }
 
-#define assert_chain(mm, page, expected)                                         \
-	do {                                                                     \
-		char chain_buf[256];                                             \
+#define assert_chain(mm, page, expected)                                                      \
+	do {                                                                                  \
+		char chain_buf[256];                                                          \
 		assert_string_equal(chain(mm, page, chain_buf, sizeof(chain_buf)), expected); \
 	} while (0)
 
@@ -34,18 +35,19 @@ static const char *tree(const struct anon_vma *anon_vma, char *buf, size_t size)
 	size_t used = 0;
 
 	buf[0] = '\0';
-	for (node = interval_first(&anon_vma->tree, 0, UINT64_MAX); node; node = interval_next(node, 0, UINT64_MAX)) {
+	for (node = interval_first(&anon_vma->tree, 0, UINT64_MAX); node;
+	     node = interval_next(node, 0, UINT64_MAX)) {
 		struct vma *vma = avc_of_node(node)->vma;
 
-		used += (size_t)snprintf(buf + used, size - used, "%s%u:%" PRIu64, used ? " " : "", vma->mm->id,
-					 (vma->start - BASE) >> PAGE_SHIFT);
+		used += (size_t)snprintf(buf + used, size - used, "%s%u:%" PRIu64, used ? " " : "",
+					 vma->mm->id, (vma->start - BASE) >> PAGE_SHIFT);
 	}
 	return buf;
 }
 
-#define assert_tree(anon_vma, expected)                                          \
-	do {                                                                     \
-		char tree_buf[256];                                              \
+#define assert_tree(anon_vma, expected)                                                    \
+	do {                                                                               \
+		char tree_buf[256];                                                        \
 		assert_string_equal(tree(anon_vma, tree_buf, sizeof(tree_buf)), expected); \
 	} while (0)
 
@@ -75,7 +77,10 @@ static void test_first_write_makes_one(void **state)
 	assert_int_equal(f->vm.nr_anon_vmas_created, 1);
 }
 
-/* A4: a neighbour that differs only in what mprotect changes shares its anon_vma, the next before the previous. */
+/*
+ * A4: a neighbour that differs only in what mprotect changes shares its anon_vma, the next
+ * before the previous.
+ */
 static void test_neighbours_share(void **state)
 {
 	struct fixture *f = *state;
@@ -107,7 +112,10 @@ static void test_neighbour_below_shares(void **state)
 	store(f->mm, 0, 1);
 	store(f->mm, 1, 1);
 	assert_ptr_equal(anon_at(f->mm, 0), anon_at(f->mm, 1));
-	/* Made read-only before it had a page: no longer charged (A9), and that is not an access flag. */
+	/*
+	 * Made read-only before it had a page: no longer charged (A9), and that is not an
+	 * access flag.
+	 */
 	rwsem_read_lock(&f->mm->mmap_lock);
 	assert_int_equal(anon_vma_prepare(vma_at(f->mm, 2)), 0);
 	rwsem_read_unlock(&f->mm->mmap_lock);
@@ -234,7 +242,10 @@ static void test_fork(void **state)
 	validate(f);
 }
 
-/* Parents that are split or merged come after their children of equal start: AVCs return at the end (A2). */
+/*
+ * Parents that are split or merged come after their children of equal start: AVCs return at
+ * the end (A2).
+ */
 static void test_order_in_the_tree(void **state)
 {
 	struct fixture *f = *state;
@@ -250,7 +261,10 @@ static void test_order_in_the_tree(void **state)
 	validate(f);
 }
 
-/* A6: an anon_vma whose VMAs are gone and from which one child descends serves the next generation. */
+/*
+ * A6: an anon_vma whose VMAs are gone and from which one child descends serves the next
+ * generation.
+ */
 static void test_fork_reuses(void **state)
 {
 	struct fixture *f = *state;
@@ -420,7 +434,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_neighbour_below_shares, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours_that_do_not_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked_donor_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forked_vma_does_not_merge_with_fresh, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forked_vma_does_not_merge_with_fresh, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_split_clones, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_in_the_tree, setup, teardown),

@@ -27,7 +27,8 @@ static void test_pages_of_a_file(void **state)
 	assert_ptr_equal(a, again);
 	assert_int_equal(f->vm.frames.nr_used, 1);
 	assert_int_equal(a->refcount, 1);
-	assert_true((a->flags & FRAME_FILE) && frame_mapping(a) == file && a->index == 3 && !frame_is_anon(a));
+	assert_true((a->flags & FRAME_FILE) && frame_mapping(a) == file && a->index == 3 &&
+		    !frame_is_anon(a));
 	/* Contents follow from seed and index alone. */
 	assert_int_equal(file_page(twin, 3, &b), 0);
 	assert_ptr_not_equal(a, b);

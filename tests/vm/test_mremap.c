@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mremap: errors (M2), moves and what becomes of page offsets (A8), and the sequences of the mailing list.
+ * mremap: errors (M2), moves and what becomes of page offsets (A8), and the sequences of
+ * the mailing list.
  */
 #include "vma_fixture.h"
 
@@ -8,8 +9,8 @@
 #define FIXED (SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED)
 #define DONTUNMAP (SP_MREMAP_MAYMOVE | SP_MREMAP_DONTUNMAP)
 
-static int remap(struct fixture *f, unsigned int page, unsigned int old_nr, unsigned int new_nr, int flags,
-		 unsigned int to)
+static int remap(struct fixture *f, unsigned int page, unsigned int old_nr, unsigned int new_nr,
+		 int flags, unsigned int to)
 {
 	return vm_mremap(f->mm, AT(page), LEN(old_nr), LEN(new_nr), flags, AT(to), NULL);
 }
@@ -30,7 +31,8 @@ static void test_errors(void **state)
 	assert_int_equal(remap(f, 0, 1, 1, 8, 0), -EINVAL);
 	assert_int_equal(vm_mremap(mm, AT(0) + 1, LEN(1), LEN(1), MAYMOVE, 0, NULL), -EINVAL);
 	assert_int_equal(vm_mremap(mm, AT(0), LEN(1), 0, MAYMOVE, 0, NULL), -EINVAL);
-	assert_int_equal(vm_mremap(mm, AT(0), LEN(1), TASK_SIZE + PAGE_SIZE, MAYMOVE, 0, NULL), -EINVAL);
+	assert_int_equal(vm_mremap(mm, AT(0), LEN(1), TASK_SIZE + PAGE_SIZE, MAYMOVE, 0, NULL),
+			 -EINVAL);
 	assert_int_equal(vm_mremap(mm, AT(0), LEN(1), LEN(1), FIXED, TASK_SIZE, NULL), -EINVAL);
 	assert_int_equal(vm_mremap(mm, AT(0), LEN(1), LEN(1), FIXED, AT(9) + 1, NULL), -EINVAL);
 	assert_int_equal(remap(f, 0, 1, 1, SP_MREMAP_FIXED, 9), -EINVAL);
@@ -209,7 +211,10 @@ static void test_refilled_hole(void **state)
 	validate(f);
 }
 
-/* Scenario 27 without KSM: the old place reads zero, is as good as new, and keeps what it was told. */
+/*
+ * Scenario 27 without KSM: the old place reads zero, is as good as new, and keeps what it
+ * was told.
+ */
 static void test_dontunmap(void **state)
 {
 	struct fixture *f = *state;
@@ -410,8 +415,8 @@ static void test_huge(void **state)
 }
 
 /*
- * Whatever allocation fails: the process sees the old mapping with its pages, or the new one. (FIXED has then
- * unmapped what was in the way.)
+ * Whatever allocation fails: the process sees the old mapping with its pages, or the new
+ * one. (FIXED has then unmapped what was in the way.)
  */
 static void move_with_failures(int flags, unsigned int from, unsigned int nr, unsigned int to)
 {

@@ -18,7 +18,8 @@ static void test_split(void **state)
 	vma = vma_at(f->mm, 0);
 	rwsem_write_lock(&f->mm->mmap_lock);
 	assert_int_equal(vma_split(vma, AT(1), true, &new), 0);
-	assert_true(new->start == AT(0) && vma->start == AT(1) && vma->pgoff == AT(1) >> PAGE_SHIFT);
+	assert_true(new->start == AT(0) && vma->start == AT(1) &&
+		    vma->pgoff == AT(1) >> PAGE_SHIFT);
 	assert_int_equal(vma_split(vma, AT(3), false, &new), 0);
 	assert_true(new->start == AT(3) && vma->end == AT(3) && new->pgoff == AT(3) >> PAGE_SHIFT);
 	rwsem_write_unlock(&f->mm->mmap_lock);
@@ -83,7 +84,9 @@ static void test_mmap_does_not_merge(void **state)
 	assert_int_equal(map_how(f, 7, 1, PROT_R, SP_MAP_SHARED | SP_MAP_FIXED, other, 8), 0);
 	assert_int_equal(map_how(f, 8, 1, PROT_R, SP_MAP_SHARED | SP_MAP_FIXED, NULL, 77), 0);
 	assert_int_equal(map_how(f, 9, 1, PROT_R, SP_MAP_SHARED | SP_MAP_FIXED, NULL, 78), 0);
-	assert_layout(f->mm, "0-1 rw 1-2 rwa 2-3 r 3-5 rf 5-6 rf@6 6-7 rf@7 7-8 rsf@8 8-9 rsf@0 9-10 rsf@0");
+	assert_layout(
+		f->mm,
+		"0-1 rw 1-2 rwa 2-3 r 3-5 rf 5-6 rf@6 6-7 rf@7 7-8 rsf@8 8-9 rsf@0 9-10 rsf@0");
 	assert_ptr_equal(vma_at(f->mm, 3)->file, file);
 	assert_ptr_not_equal(vma_at(f->mm, 8)->file, vma_at(f->mm, 9)->file);
 }
@@ -127,8 +130,10 @@ static void test_fixed_replaces(void **state)
 	assert_layout(f->mm, "0-6 rw");
 	assert_int_equal(load(f->mm, 1), 0);
 	assert_int_equal(load(f->mm, 5), 6);
-	assert_int_equal(map_how(f, 5, 2, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED_NOREPLACE, NULL, 0), -EEXIST);
-	assert_int_equal(map_how(f, 6, 2, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED_NOREPLACE, NULL, 0), 0);
+	assert_int_equal(map_how(f, 5, 2, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED_NOREPLACE, NULL, 0),
+			 -EEXIST);
+	assert_int_equal(map_how(f, 6, 2, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED_NOREPLACE, NULL, 0),
+			 0);
 	map(f, 0, 10, PROT_R);
 	assert_layout(f->mm, "0-10 r");
 	assert_int_equal(f->vm.frames.nr_used, 0);
@@ -149,11 +154,16 @@ static void test_mmap_errors(void **state)
 	assert_int_equal(vm_mmap(mm, 0, TASK_SIZE + 1, PROT_R, private, NULL, 0, &addr), -ENOMEM);
 	assert_int_equal(vm_mmap(mm, 0, TASK_SIZE, PROT_R, private, NULL, 0, &addr), -ENOMEM);
 	assert_int_equal(vm_mmap(mm, TASK_SIZE, PAGE_SIZE, PROT_R, fixed, NULL, 0, &addr), -ENOMEM);
-	assert_int_equal(vm_mmap(mm, TASK_SIZE - PAGE_SIZE, PAGE_SIZE, PROT_R, fixed, NULL, 0, &addr), 0);
+	assert_int_equal(
+		vm_mmap(mm, TASK_SIZE - PAGE_SIZE, PAGE_SIZE, PROT_R, fixed, NULL, 0, &addr), 0);
 	assert_int_equal(vm_mmap(mm, BASE + 1, PAGE_SIZE, PROT_R, fixed, NULL, 0, &addr), -EINVAL);
-	assert_int_equal(vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, SP_MAP_FIXED, NULL, 0, &addr), -EINVAL);
-	assert_int_equal(vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, fixed, file, UINT64_MAX, &addr), -EOVERFLOW);
-	assert_int_equal(vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, fixed, file, UINT64_C(1) << 51, &addr), -EOVERFLOW);
+	assert_int_equal(vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, SP_MAP_FIXED, NULL, 0, &addr),
+			 -EINVAL);
+	assert_int_equal(vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, fixed, file, UINT64_MAX, &addr),
+			 -EOVERFLOW);
+	assert_int_equal(
+		vm_mmap(mm, BASE, PAGE_SIZE, PROT_R, fixed, file, UINT64_C(1) << 51, &addr),
+		-EOVERFLOW);
 	assert_int_equal(vm_mmap(mm, BASE, 1, PROT_R, fixed, file, 7, NULL), 0);
 	assert_int_equal(mm->map_count, 2);
 }
@@ -169,13 +179,18 @@ static void test_mmap_at_the_limit(void **state)
 	map(f, 4, 2, PROT_RW);
 	assert_int_equal(f->mm->map_count, 3);
 	assert_int_equal(map_how(f, 6, 1, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0), -ENOMEM);
-	assert_int_equal(map_how(f, 0, 2, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0), -ENOMEM);
+	assert_int_equal(map_how(f, 0, 2, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0),
+			 -ENOMEM);
 	assert_int_equal(unmap(f, 4, 2), 0);
-	/* At the limit: the middle of a VMA may not become a hole, not even one that would be filled. */
+	/*
+	 * At the limit: the middle of a VMA may not become a hole, not even one that would
+	 * be filled.
+	 */
 	map(f, 0, 5, PROT_RW);
 	assert_layout(f->mm, "0-5 rw");
 	map(f, 6, 1, PROT_R);
-	assert_int_equal(map_how(f, 1, 1, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0), -ENOMEM);
+	assert_int_equal(map_how(f, 1, 1, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0),
+			 -ENOMEM);
 	assert_int_equal(map_how(f, 4, 1, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0), 0);
 	assert_layout(f->mm, "0-5 rw 6-7 r");
 	validate(f);
@@ -216,9 +231,11 @@ static void test_huge_addresses(void **state)
 	struct fixture *f = *state;
 	uint64_t a, b;
 
-	assert_int_equal(vm_mmap(f->mm, 0, HPAGE_PMD_SIZE, PROT_RW, SP_MAP_PRIVATE, NULL, 0, &a), 0);
+	assert_int_equal(vm_mmap(f->mm, 0, HPAGE_PMD_SIZE, PROT_RW, SP_MAP_PRIVATE, NULL, 0, &a),
+			 0);
 	assert_int_equal(a & ~HPAGE_PMD_MASK, 0);
-	assert_int_equal(vm_mmap(f->mm, 0, 3 * HPAGE_PMD_SIZE, PROT_RW, SP_MAP_PRIVATE, NULL, 0, &b), 0);
+	assert_int_equal(
+		vm_mmap(f->mm, 0, 3 * HPAGE_PMD_SIZE, PROT_RW, SP_MAP_PRIVATE, NULL, 0, &b), 0);
 	assert_int_equal(b, a - 3 * HPAGE_PMD_SIZE);
 	assert_int_equal(f->mm->map_count, 1);
 }
@@ -228,10 +245,13 @@ static void test_no_room_below_the_base(void **state)
 	struct fixture *f = *state;
 	uint64_t all = f->mm->mmap_base - 65536, addr;
 
-	assert_int_equal(vm_mmap(f->mm, 65536, all, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, &addr), 0);
+	assert_int_equal(
+		vm_mmap(f->mm, 65536, all, PROT_R, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, &addr),
+		0);
 	assert_int_equal(vm_mmap(f->mm, 0, LEN(1), PROT_R, SP_MAP_PRIVATE, NULL, 0, &addr), 0);
 	assert_int_equal(addr, f->mm->mmap_base);
-	assert_int_equal(find_address(f->mm, 0, TASK_SIZE - f->mm->mmap_base, false, false, &addr), -ENOMEM);
+	assert_int_equal(find_address(f->mm, 0, TASK_SIZE - f->mm->mmap_base, false, false, &addr),
+			 -ENOMEM);
 }
 
 /* K37: what KSM adds to a new mapping's flags counts for merging. */
@@ -418,7 +438,10 @@ static void test_boundary_in_a_huge_page(void **state)
 	assert_int_equal(protect(f, 0, 100, PROT_R), 0);
 	assert_non_null(page_table_find(&mm->pt, AT(0), &huge));
 	assert_false(huge);
-	/* The boundary moves: of 100 pages that join the VMA below, and a VMA above that shrinks. */
+	/*
+	 * The boundary moves: of 100 pages that join the VMA below, and a VMA above that
+	 * shrinks.
+	 */
 	assert_int_equal(protect(f, 512, 100, PROT_RW), 0);
 	assert_non_null(page_table_find(&mm->pt, AT(512), &huge));
 	assert_false(huge);
@@ -438,7 +461,8 @@ static int sequence(struct fixture *f)
 
 	err = vm_mmap(mm, AT(0), LEN(8), PROT_RW, fixed, NULL, 0, &addr);
 	if (!err)
-		err = vm_mmap(mm, AT(20), LEN(2), PROT_RW, SP_MAP_SHARED | SP_MAP_FIXED, NULL, 0, &addr);
+		err = vm_mmap(mm, AT(20), LEN(2), PROT_RW, SP_MAP_SHARED | SP_MAP_FIXED, NULL, 0,
+			      &addr);
 	if (!err)
 		err = vm_populate(mm, AT(0), AT(8));
 	if (!err)
@@ -452,13 +476,16 @@ static int sequence(struct fixture *f)
 	if (!err)
 		err = vm_mmap(mm, AT(8), LEN(2), PROT_RW, fixed, NULL, 0, &addr);
 	if (!err)
-		err = vm_mremap(mm, AT(6), LEN(2), LEN(2), SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED, AT(12), &addr);
+		err = vm_mremap(mm, AT(6), LEN(2), LEN(2), SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED,
+				AT(12), &addr);
 	if (!err)
-		err = vm_mremap(mm, AT(12), LEN(1), LEN(1), SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED, AT(1600), &addr);
+		err = vm_mremap(mm, AT(12), LEN(1), LEN(1), SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED,
+				AT(1600), &addr);
 	if (!err)
 		err = vm_mlock(mm, AT(8), LEN(2), true);
 	if (!err)
-		err = vm_mremap(mm, AT(8), LEN(1), LEN(1), SP_MREMAP_MAYMOVE | SP_MREMAP_DONTUNMAP, 0, &addr);
+		err = vm_mremap(mm, AT(8), LEN(1), LEN(1), SP_MREMAP_MAYMOVE | SP_MREMAP_DONTUNMAP,
+				0, &addr);
 	if (!err)
 		err = vm_mremap(mm, AT(20), LEN(2), LEN(4), 0, 0, &addr);
 	if (!err)
@@ -466,7 +493,10 @@ static int sequence(struct fixture *f)
 	return err;
 }
 
-/* Each allocation of the sequence fails once: it is told, nothing leaks, all stays valid, and works the next time. */
+/*
+ * Each allocation of the sequence fails once: it is told, nothing leaks, all stays valid,
+ * and works the next time.
+ */
 static void test_every_allocation_fails(void **state)
 {
 	uint64_t nth;

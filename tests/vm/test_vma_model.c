@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random system calls against a model that knows pages, not VMAs: for each page whether it is mapped, its
- * flags, file, offset, and the word it holds.
+ * Random system calls against a model that knows pages, not VMAs: for each page whether it
+ * is mapped, its flags, file, offset, and the word it holds.
  *
- * After each call: every page of the process is as the model has it; results are the model's; anonymous pages
- * can be found through their anon_vma; and VMAs are as few as Linux
- * would have them: at each boundary next to a page that the call mapped, moved or changed, the two VMAs differ in something
- * that keeps VMAs apart (A9). Boundaries that a call did not touch may have become superfluous: Linux does not
- * look for those.
+ * After each call: every page of the process is as the model has it; results are the
+ * model's; anonymous pages can be found through their anon_vma; and VMAs are as few as
+ * Linux would have them: at each boundary next to a page that the call mapped, moved or
+ * changed, the two VMAs differ in something that keeps VMAs apart (A9). Boundaries that a
+ * call did not touch may have become superfluous: Linux does not look for those.
  */
 #include "vma_fixture.h"
 
@@ -22,7 +22,7 @@
 struct page {
 	bool mapped, touched; /* touched: by this call */
 	uint64_t flags, pgoff;
-	struct file *file;    /* the named one; shared anonymous memory is not in the model */
+	struct file *file; /* the named one; shared anonymous memory is not in the model */
 	uint32_t value;
 };
 
@@ -58,8 +58,8 @@ static bool has_anon_vma(struct model *m, unsigned int page)
 
 /* ---- The calls ---- */
 
-static void map_pages(struct model *m, unsigned int page, unsigned int nr, int prot, bool of_file, bool noreserve,
-		      bool noreplace)
+static void map_pages(struct model *m, unsigned int page, unsigned int nr, int prot, bool of_file,
+		      bool noreserve, bool noreplace)
 {
 	int how = SP_MAP_PRIVATE | SP_MAP_FIXED;
 	uint64_t flags = vm_access_flags(prot) | VM_MAYWRITE | (noreserve ? VM_NORESERVE : 0);
@@ -72,7 +72,8 @@ static void map_pages(struct model *m, unsigned int page, unsigned int nr, int p
 	if (noreplace)
 		how = SP_MAP_PRIVATE | SP_MAP_FIXED_NOREPLACE;
 	assert_int_equal(map_how(m->f, page, nr, prot, how | (noreserve ? SP_MAP_NORESERVE : 0),
-				 of_file ? m->file : NULL, page + 3), noreplace && taken ? -EEXIST : 0);
+				 of_file ? m->file : NULL, page + 3),
+			 noreplace && taken ? -EEXIST : 0);
 	if (noreplace && taken)
 		return;
 	for (unsigned int i = page; i < page + nr; i++)
@@ -106,8 +107,9 @@ static void do_fill(struct model *m)
 	while (page + nr < NR_PAGES && !m->pages[page + nr].mapped)
 		nr++;
 	like = page ? m->pages[page - 1].flags : VM_READ | VM_WRITE;
-	map_pages(m, page, nr, (like & VM_READ ? SP_PROT_READ : 0) | (like & VM_WRITE ? SP_PROT_WRITE : 0), false,
-		  like & VM_NORESERVE, true);
+	map_pages(m, page, nr,
+		  (like & VM_READ ? SP_PROT_READ : 0) | (like & VM_WRITE ? SP_PROT_WRITE : 0),
+		  false, like & VM_NORESERVE, true);
 }
 
 static void do_munmap(struct model *m)
@@ -133,8 +135,11 @@ static void do_mprotect(struct model *m)
 	bool had_anon_vma[NR_PAGES];
 
 	pick(m, &page, &nr);
-	/* Merging along the way gives anon_vmas to VMAs that the call has not come to yet: none, since it merges with a VMA
-	 * that has the new flags already, and that one it skips. */
+	/*
+	 * Merging along the way gives anon_vmas to VMAs that the call has not come to yet:
+	 * none, since it merges with a VMA that has the new flags already, and that one it
+	 * skips.
+	 */
 	for (unsigned int i = page; i < page + nr; i++)
 		had_anon_vma[i] = m->pages[i].mapped && has_anon_vma(m, i);
 	for (unsigned int i = page; i < page + nr && !err; i++) {
@@ -177,7 +182,8 @@ static void do_madvise(struct model *m)
 	pick(m, &page, &nr);
 	for (unsigned int i = page; i < page + nr; i++) {
 		if (m->pages[i].mapped)
-			set_flags(&m->pages[i], (m->pages[i].flags & ~advices[which].clear) | advices[which].set);
+			set_flags(&m->pages[i],
+				  (m->pages[i].flags & ~advices[which].clear) | advices[which].set);
 		else
 			err = -ENOMEM;
 	}
@@ -246,7 +252,10 @@ static void do_move(struct model *m)
 		moved[i].touched = true;
 		if (!moved[i].mapped)
 			continue;
-		/* With DONTUNMAP, whether the kept pages are re-based depends on the VMA; the model leaves that case out. */
+		/*
+		 * With DONTUNMAP, whether the kept pages are re-based depends on the VMA;
+		 * the model leaves that case out.
+		 */
 		if (keep && !moved[i].file)
 			keep = false;
 	}
@@ -287,7 +296,10 @@ static void do_resize(struct model *m)
 			m->pages[i] = (struct page){ 0 };
 		return;
 	}
-	/* Where the VMA ends decides between EFAULT, ENOMEM and success; a failed call has not changed it. */
+	/*
+	 * Where the VMA ends decides between EFAULT, ENOMEM and success; a failed call has
+	 * not changed it.
+	 */
 	vma = vma_at(m->f->mm, page);
 	vma_end = (vma->end - BASE) >> PAGE_SHIFT;
 	if (err) {
@@ -328,7 +340,8 @@ static void do_write_file(struct model *m)
 {
 	unsigned int page = below(m, NR_PAGES);
 
-	if (m->pages[page].file && (m->pages[page].flags & VM_WRITE) && (m->pages[page].flags & VM_READ))
+	if (m->pages[page].file && (m->pages[page].flags & VM_WRITE) &&
+	    (m->pages[page].flags & VM_READ))
 		store(m->f->mm, page, 1);
 }
 
@@ -341,14 +354,18 @@ static bool singular(const struct vma *vma)
 
 static bool could_be_one(const struct vma *a, const struct vma *b)
 {
-	if (a->end != b->start || a->flags != b->flags || a->file != b->file || b->pgoff != a->pgoff + vma_pages(a))
+	if (a->end != b->start || a->flags != b->flags || a->file != b->file ||
+	    b->pgoff != a->pgoff + vma_pages(a))
 		return false;
 	if (a->anon_vma && b->anon_vma)
 		return a->anon_vma == b->anon_vma;
 	return (!a->anon_vma || singular(a)) && (!b->anon_vma || singular(b));
 }
 
-/* Could a walk find the page's entry? Its anon_vma is one of the VMA's, and the index is that of the address (A7). */
+/*
+ * Could a walk find the page's entry? Its anon_vma is one of the VMA's, and the index is
+ * that of the address (A7).
+ */
 static bool reachable(const struct vma *vma, uint64_t addr)
 {
 	const struct frame *frame = frame_at(vma->mm, (unsigned int)((addr - BASE) >> PAGE_SHIFT));
@@ -375,16 +392,20 @@ static void compare(struct model *m, const char *call)
 			fail_msg("%s: page %u is %s", call, i, vma ? "mapped" : "not mapped");
 		if (!vma)
 			continue;
-		if (vma->flags != p->flags || vma->file != p->file || vma_linear_index(vma, AT(i)) != p->pgoff)
-			fail_msg("%s: page %u: flags %#" PRIx64 " %#" PRIx64 ", offset %#" PRIx64 " %#" PRIx64, call, i,
-				 vma->flags, p->flags, vma_linear_index(vma, AT(i)), p->pgoff);
+		if (vma->flags != p->flags || vma->file != p->file ||
+		    vma_linear_index(vma, AT(i)) != p->pgoff)
+			fail_msg("%s: page %u: flags %#" PRIx64 " %#" PRIx64 ", offset %#" PRIx64
+				 " %#" PRIx64,
+				 call, i, vma->flags, p->flags, vma_linear_index(vma, AT(i)),
+				 p->pgoff);
 		if (!reachable(vma, AT(i)))
 			fail_msg("%s: page %u cannot be reached through its anon_vma", call, i);
 	}
 	for_each_vma(vma, mm) {
 		unsigned int page = (unsigned int)((vma->start - BASE) >> PAGE_SHIFT);
 
-		if (last && could_be_one(last, vma) && (m->pages[page - 1].touched || m->pages[page].touched))
+		if (last && could_be_one(last, vma) &&
+		    (m->pages[page - 1].touched || m->pages[page].touched))
 			fail_msg("%s: superfluous boundary at page %u", call, page);
 		last = vma;
 	}
@@ -397,10 +418,12 @@ static const struct {
 	void (*fn)(struct model *m);
 	unsigned int weight;
 } calls[] = {
-	{ "mmap", do_mmap, 20 },       { "munmap", do_munmap, 8 },   { "mprotect", do_mprotect, 12 },
-	{ "madvise", do_madvise, 14 }, { "dontneed", do_dontneed, 3 }, { "mlock", do_mlock, 4 },
-	{ "move", do_move, 14 },       { "resize", do_resize, 10 },  { "access", do_access, 20 },
-	{ "fill", do_fill, 8 },        { "write", do_write_file, 3 },
+	{ "mmap", do_mmap, 20 },	 { "munmap", do_munmap, 8 },
+	{ "mprotect", do_mprotect, 12 }, { "madvise", do_madvise, 14 },
+	{ "dontneed", do_dontneed, 3 },	 { "mlock", do_mlock, 4 },
+	{ "move", do_move, 14 },	 { "resize", do_resize, 10 },
+	{ "access", do_access, 20 },	 { "fill", do_fill, 8 },
+	{ "write", do_write_file, 3 },
 };
 
 static void one_call(struct model *m)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "vma_fixture.h"
 
-static int ksm_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable, uint64_t *flags)
+static int ksm_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable,
+		       uint64_t *flags)
 {
 	struct fixture *f = vma->mm->vm->ksm;
 
@@ -76,7 +77,8 @@ int teardown(void **state)
 	return 0;
 }
 
-int map_how(struct fixture *f, unsigned int page, unsigned int nr, int prot, int flags, struct file *file, uint64_t pgoff)
+int map_how(struct fixture *f, unsigned int page, unsigned int nr, int prot, int flags,
+	    struct file *file, uint64_t pgoff)
 {
 	uint64_t addr = 0;
 	int err = vm_mmap(f->mm, AT(page), LEN(nr), prot, flags, file, pgoff, &addr);
@@ -114,8 +116,8 @@ int lock(struct fixture *f, unsigned int page, unsigned int nr, bool on)
 int move(struct fixture *f, unsigned int page, unsigned int nr, unsigned int to, int flags)
 {
 	uint64_t addr = 0;
-	int err = vm_mremap(f->mm, AT(page), LEN(nr), LEN(nr), SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED | flags, AT(to),
-			    &addr);
+	int err = vm_mremap(f->mm, AT(page), LEN(nr), LEN(nr),
+			    SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED | flags, AT(to), &addr);
 
 	if (!err)
 		assert_int_equal(addr, AT(to));
@@ -152,7 +154,9 @@ struct frame *frame_at(struct mm *mm, unsigned int page)
 {
 	pte_t pte = vm_pte(mm, AT(page));
 
-	return pte_present(pte) && !pte_is_zero_page(pte) ? frame_of_pfn(&mm->vm->frames, pte_value(pte)) : NULL;
+	return pte_present(pte) && !pte_is_zero_page(pte)
+		       ? frame_of_pfn(&mm->vm->frames, pte_value(pte))
+		       : NULL;
 }
 
 const char *layout(struct mm *mm, char *buf, size_t size)
@@ -161,9 +165,10 @@ const char *layout(struct mm *mm, char *buf, size_t size)
 		uint64_t flag;
 		char letter;
 	} letters[] = {
-		{ VM_READ, 'r' }, { VM_WRITE, 'w' }, { VM_EXEC, 'x' }, { VM_SHARED, 's' },
-		{ VM_MERGEABLE, 'm' }, { VM_DONTCOPY, 'd' }, { VM_LOCKED, 'l' }, { VM_HUGEPAGE, 'h' },
-		{ VM_NOHUGEPAGE, 'n' }, { VM_WIPEONFORK, 'W' },
+		{ VM_READ, 'r' },	{ VM_WRITE, 'w' },     { VM_EXEC, 'x' },
+		{ VM_SHARED, 's' },	{ VM_MERGEABLE, 'm' }, { VM_DONTCOPY, 'd' },
+		{ VM_LOCKED, 'l' },	{ VM_HUGEPAGE, 'h' },  { VM_NOHUGEPAGE, 'n' },
+		{ VM_WIPEONFORK, 'W' },
 	};
 	size_t used = 0;
 	struct vma *vma;
@@ -172,10 +177,11 @@ const char *layout(struct mm *mm, char *buf, size_t size)
 	for_each_vma(vma, mm) {
 		uint64_t page = (vma->start - BASE) >> PAGE_SHIFT;
 		uint64_t usual = vma->file ? page : vma->start >> PAGE_SHIFT;
-		bool charged = vma->flags & VM_ACCOUNT, writable = (vma->flags & (VM_WRITE | VM_SHARED)) == VM_WRITE;
+		bool charged = vma->flags & VM_ACCOUNT,
+		     writable = (vma->flags & (VM_WRITE | VM_SHARED)) == VM_WRITE;
 
-		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 "-%" PRIu64 " ", used ? " " : "", page,
-					 (vma->end - BASE) >> PAGE_SHIFT);
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 "-%" PRIu64 " ",
+					 used ? " " : "", page, (vma->end - BASE) >> PAGE_SHIFT);
 		for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
 			if (vma->flags & letters[i].flag)
 				buf[used++] = letters[i].letter;
@@ -188,7 +194,8 @@ const char *layout(struct mm *mm, char *buf, size_t size)
 		buf[used] = '\0';
 		if (vma->pgoff != usual)
 			used += (size_t)snprintf(buf + used, size - used, "@%" PRIu64,
-						 vma->file ? vma->pgoff : vma->pgoff - (BASE >> PAGE_SHIFT));
+						 vma->file ? vma->pgoff
+							   : vma->pgoff - (BASE >> PAGE_SHIFT));
 	}
 	return buf;
 }

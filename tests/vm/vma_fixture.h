@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A machine with one process whose mappings are told by page number, for the tests of VMAs and of the system calls
- * on them. Expected layouts are written as text:
+ * A machine with one process whose mappings are told by page number, for the tests of VMAs
+ * and of the system calls on them. Expected layouts are written as text:
  *
  *	"0-3 rw 5-8 r"		two VMAs; of the flags, what tells them apart
  *
@@ -40,14 +40,18 @@ struct fixture {
 	unsigned int nr_pageout;
 };
 
-/* cmocka setup and teardown: *state is the fixture. Teardown validates, exits all, checks that nothing is left. */
+/*
+ * cmocka setup and teardown: *state is the fixture. Teardown validates, exits all, checks
+ * that nothing is left.
+ */
 int setup(void **state);
 int teardown(void **state);
 void validate(struct fixture *f);
 
 /* mmap of anonymous private memory at a fixed place. */
 void map(struct fixture *f, unsigned int page, unsigned int nr, int prot);
-int map_how(struct fixture *f, unsigned int page, unsigned int nr, int prot, int flags, struct file *file, uint64_t pgoff);
+int map_how(struct fixture *f, unsigned int page, unsigned int nr, int prot, int flags,
+	    struct file *file, uint64_t pgoff);
 int unmap(struct fixture *f, unsigned int page, unsigned int nr);
 int protect(struct fixture *f, unsigned int page, unsigned int nr, int prot);
 int advise(struct fixture *f, unsigned int page, unsigned int nr, int advice);
@@ -62,9 +66,12 @@ struct vma *vma_at(struct mm *mm, unsigned int page);
 /* The frame mapped at the page, NULL if none or the zero page. */
 struct frame *frame_at(struct mm *mm, unsigned int page);
 
-/* "start-end flags" of every VMA: r w x (access), s (shared), f (file), m (mergeable), d (dontfork), l (locked),
- * h n (huge pages), W (wipeonfork), a (charged, shown only when it differs from w without s), - (nothing of these), @N: pgoff where it is
- * not that of the address (anonymous) or of the page number (file). */
+/*
+ * "start-end flags" of every VMA: r w x (access), s (shared), f (file), m (mergeable), d
+ * (dontfork), l (locked), h n (huge pages), W (wipeonfork), a (charged, shown only when it
+ * differs from w without s), - (nothing of these), @N: pgoff where it is not that of the
+ * address (anonymous) or of the page number (file).
+ */
 const char *layout(struct mm *mm, char *buf, size_t size);
 #define assert_layout(mm, expected)                                              \
 	do {                                                                     \
