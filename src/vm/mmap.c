@@ -23,6 +23,8 @@
 #include "vma_merge.h"
 
 #define MAP_TYPE (SP_MAP_SHARED | SP_MAP_PRIVATE)
+/* Both bits are a type of their own: shared, but with every flag checked. */
+#define MAP_SHARED_VALIDATE (SP_MAP_SHARED | SP_MAP_PRIVATE)
 /* Bytes that a file may have on Linux. */
 #define MAX_FILE_BYTES ((uint64_t)INT64_MAX)
 
@@ -115,6 +117,14 @@ static int mmap_locked(struct mm *mm, uint64_t addr, uint64_t length, int prot, 
 		return -EOVERFLOW;
 
 	switch (flags & MAP_TYPE) {
+	case MAP_SHARED_VALIDATE:
+		if (!file)
+			return -EINVAL;
+		/* The one flag that is younger than the checking of flags, so no file knows it. */
+		if (flags & SP_MAP_FIXED_NOREPLACE)
+			return -EOPNOTSUPP;
+		vm_flags |= VM_SHARED | VM_MAYSHARE;
+		break;
 	case SP_MAP_SHARED:
 		vm_flags |= VM_SHARED | VM_MAYSHARE;
 		if (!file)

@@ -168,6 +168,24 @@ static void test_mmap_errors(void **state)
 	assert_int_equal(mm->map_count, 2);
 }
 
+/* Both type bits together are MAP_SHARED_VALIDATE: shared memory, of files only. */
+static void test_mmap_shared_validate(void **state)
+{
+	const int validated = SP_MAP_SHARED | SP_MAP_PRIVATE;
+	struct fixture *f = *state;
+	struct file *file;
+
+	assert_int_equal(file_create(&f->vm, 2, 1, false, &file), 0);
+	assert_int_equal(map_how(f, 0, 1, PROT_RW, validated | SP_MAP_FIXED, NULL, 0), -EINVAL);
+	assert_int_equal(map_how(f, 0, 1, PROT_RW, validated | SP_MAP_FIXED_NOREPLACE, file, 0),
+			 -EOPNOTSUPP);
+	assert_int_equal(map_how(f, 0, 1, PROT_RW, validated | SP_MAP_FIXED, file, 0), 0);
+	assert_int_equal(map_how(f, 1, 1, PROT_RW, SP_MAP_SHARED | SP_MAP_FIXED, file, 1), 0);
+	assert_int_equal(f->mm->map_count, 1);
+	assert_true(vma_find(f->mm, AT(0))->flags & VM_MAYSHARE);
+	validate(f);
+}
+
 /* The limit is tested before anything is unmapped, and lets one more VMA in than it says. */
 static void test_mmap_at_the_limit(void **state)
 {
@@ -537,6 +555,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mmap_between_anon_vmas, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fixed_replaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mmap_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mmap_shared_validate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mmap_at_the_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_huge_addresses, setup, teardown),
