@@ -166,6 +166,13 @@ static int cannot(struct exec *x, const struct stmt *s)
 	return EXEC_STOP;
 }
 
+/* When it fails, everything below would be about something that is not there. */
+static bool names_what_it_makes(const struct stmt *s)
+{
+	return s->op == OP_PROCESS || s->op == OP_FORK || s->op == OP_FILE || s->op == OP_HOLD ||
+	       s->options & OPTION_TARGET;
+}
+
 /* Compares an operation's outcome with what `expect errno` lines say about it. */
 static int judge(struct exec *x, const struct stmt *s, const struct outcome *out)
 {
@@ -193,8 +200,7 @@ static int judge(struct exec *x, const struct stmt *s, const struct outcome *out
 	if (x->note[0])
 		return world_fail(&x->world, s, s->pos, "%s", x->note);
 	exec_failure(x, s, s->pos, "`%.100s` failed: %s", s->text, errno_name(out->err));
-	/* Everything below would be about a process that is not there. */
-	return s->op == OP_PROCESS || s->op == OP_FORK ? EXEC_STOP : 0;
+	return names_what_it_makes(s) ? EXEC_STOP : 0;
 }
 
 static int report_progress(struct exec *x)

@@ -280,6 +280,9 @@ static void test_failed_fork_ends_the_run(void **state)
 	assert_string_equal(fake_log(), "process 1\n1 fork 2\n");
 	run("process a\na: fork b\nexpect errno ENOMEM\na: exit\n");
 	assert_int_equal(result->verdict, SCENARIO_HELD);
+	fake_return("1 hold", -EFAULT);
+	fails("process a\na: window x 1\na: hold x as h\ndrop h\n", "t.scn:3: `a: hold x as h` failed: EFAULT");
+	assert_int_equal(result->nr_failures, 1);
 }
 
 /* ---- Expectations ----------------------------------------------------------------------- */
