@@ -52,8 +52,11 @@ int ksm_hook_fork(struct mm *child, struct mm *parent)
 {
 	struct ksm *ksm = ksm_of(parent->vm);
 
-	if (!(parent->flags & MMF_VM_MERGEABLE))
+	if (!(parent->flags & MMF_VM_MERGEABLE)) {
+		/* A child that could not be registered, forked again: its zero pages are copied, but not counted. */
+		ksm->zero_leaked |= child->ksm_zero_pages != 0;
 		return 0;
+	}
 	child->ksm_merging_pages = 0;
 	child->ksm_rmap_items = 0;
 	ksm->count.ksm_zero_pages += child->ksm_zero_pages;
