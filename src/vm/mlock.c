@@ -143,7 +143,8 @@ int vm_mlock(struct mm *mm, uint64_t addr, uint64_t length, bool lock)
 	rwsem_write_lock(&mm->mmap_lock);
 	err = set_locked(mm, addr, end, lock);
 	rwsem_write_unlock(&mm->mmap_lock);
-	if (err || !lock)
+	/* Nothing asked for is nothing to fail at, whatever lies at addr. */
+	if (err || !lock || addr == end)
 		return err;
 	err = vm_populate(mm, addr, end);
 	if (err == -EFAULT)
