@@ -31,6 +31,7 @@ static void remove_stable(struct ksm *ksm, struct ksm_rmap_item *item)
 	if (!kframe)
 		return; /* the whole node went, and this item with it */
 	frame_lock(kframe);
+	ksm_walk_note_removal(ksm->vm, kframe, node, item);
 	cds_hlist_del(&item->hlist);
 	frame_unlock(kframe);
 	if (node->hlist.next)
@@ -105,6 +106,9 @@ void item_append(struct ksm *ksm, struct ksm_rmap_item *item, struct ksm_stable_
 	SP_ASSERT(node->rmap_hlist_len >= 0);
 	node->rmap_hlist_len++;
 	SP_ASSERT(bypass || (uint64_t)node->rmap_hlist_len <= ksm->knobs.max_page_sharing);
+	/* A new KSM page has two mappings; more were there before, and nobody merged them (K27). */
+	if (!node->hlist.next && frame_of_pfn(&ksm->vm->frames, node->kpfn)->mapcount > 2)
+		node->wide = true;
 	item->head = node;
 	item->address |= STABLE_FLAG;
 	cds_hlist_add_head(&item->hlist, &node->hlist);

@@ -58,6 +58,7 @@ struct ksm {
 	struct ksm_advisor advisor;
 	uint64_t cpu_ns;                 /* simulated CPU time of ksmd */
 	uint64_t wake_ns;                /* when its sleep ends */
+	uint64_t ahead_end;              /* pages of the scanned mm below are in the cache */
 	/* What was looked at since then need not be looked at again: */
 	uint32_t call_seq;               /* number of this call from outside; saturates */
 	uint16_t epoch;                  /* calls since the pass began; saturates */
@@ -235,6 +236,10 @@ int unmerge_all(struct ksm *ksm) SP_MUST_CHECK;
 /* Leave this candidate out this time (K15)? Its item is then out of its tree. */
 bool smart_skip(struct ksm *ksm, const struct frame *frame, struct ksm_rmap_item *item);
 
+/* ---- lookahead.c ---- */
+/* Warms the cache for the candidates from addr on; returns up to where. */
+uint64_t lookahead(const struct ksm *ksm, const struct mm *mm, uint64_t addr);
+
 /* ---- scan.c ---- */
 /* One batch; thread_mutex held. */
 void scan_batch(struct ksm *ksm, uint64_t nr);
@@ -250,10 +255,13 @@ struct frame *ksm_hook_might_need_to_copy(struct frame *frame, struct vma *vma, 
 void ksm_hook_migrate_frame(struct frame *dst, struct frame *src);
 void ksm_hook_pte_moved(struct vm *vm, struct frame *frame);
 
-/* ---- walk.c: the hook; strategies in walk_*.c ---- */
+/* ---- walk.c ---- */
 void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc);
 /* W3: a swapped-in KSM frame was mapped as is: its index need not be any item's (V6), so `direct`
  * walks this node in full until a narrow walk has emptied it. */
 void ksm_walk_note_swapin(struct ksm_stable_node *node);
+/* The item is about to leave the node's list: mappings that only it reached may be missed from now on. */
+void ksm_walk_note_removal(struct vm *vm, struct frame *frame, struct ksm_stable_node *node,
+			   const struct ksm_rmap_item *item);
 
 #endif

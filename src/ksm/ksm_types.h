@@ -86,7 +86,7 @@ struct ksm_stable_node {
 	struct cds_hlist_head hlist; /* rmap_items newest first; or dups */
 	int32_t rmap_hlist_len;
 	uint16_t nid;                /* whose tree it is in; kpfn may have moved since */
-	bool wide;                   /* narrow walks missed a PTE: `direct` walks the whole tree (V17) */
+	bool wide;                   /* narrow walks may miss a PTE: `direct` walks the whole tree (V17, walk.c) */
 };
 
 struct ksm_scan_cursor {

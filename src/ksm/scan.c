@@ -30,6 +30,7 @@ static void enter_slot(struct ksm *ksm)
 {
 	ksm->scan.address = 0;
 	ksm->scan.rmap_list = &ksm->scan.mm_slot->rmap_list;
+	ksm->ahead_end = 0;
 }
 
 static void begin_pass(struct ksm *ksm)
@@ -93,6 +94,8 @@ static enum scan_step scan_mm(struct ksm *ksm, struct mm *mm, struct ksm_rmap_it
 		if (!vma->anon_vma)
 			scan->address = vma->end;
 		while (scan->address < vma->end) {
+			if (scan->address >= ksm->ahead_end)
+				ksm->ahead_end = lookahead(ksm, mm, scan->address);
 			*frame = next_candidate(mm, &scan->address, vma->end);
 			if (!*frame) {
 				scan->address = vma->end;

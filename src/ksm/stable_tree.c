@@ -26,41 +26,40 @@ struct place {
 	struct ksm_stable_node *dup;    /* that node, or the dup chosen from its chain */
 };
 
-static int compare(const struct ksm *ksm, const struct frame *frame, uint64_t prefix,
-		   const struct ksm_stable_node *dup)
-{
-	const struct frames *frames = &ksm->vm->frames;
-
-	if (prefix != dup->prefix)
-		return prefix < dup->prefix ? -1 : 1;
-	return frame_compare(frames, frame, frame_of_pfn(frames, dup->kpfn));
-}
-
 /* False: a stale node was met and removed, the place is void. */
 static bool descend(struct ksm *ksm, struct rb_root *root, const struct frame *frame, bool prune, struct place *place)
 {
+	const struct frames *frames = &ksm->vm->frames;
 	uint64_t prefix = content_prefix(frame->content);
+	struct rb_node **link = &root->node, *parent = NULL;
 
-	*place = (struct place){ .link = &root->node };
-	while (*place->link) {
-		struct ksm_stable_node *node = container_of(*place->link, struct ksm_stable_node, node), *dup;
-		int order;
+	*place = (struct place){ 0 };
+	while (*link) {
+		struct ksm_stable_node *node = container_of(*link, struct ksm_stable_node, node), *dup = node;
+		bool right;
 
-		if (node_is_chain(node))
+		if (__builtin_expect(node_is_chain(node), 0))
 			dup = chain_choose(ksm, &node, root, prune);
-		else
-			dup = node_is_live(ksm, node) ? node : NULL;
+		else if (!node_is_live(ksm, node))
+			dup = NULL;
 		if (!dup)
 			return false;
-		order = compare(ksm, frame, prefix, dup);
-		if (!order) {
-			place->node = node;
-			place->dup = dup;
-			return true;
+		right = prefix > dup->prefix;
+		if (__builtin_expect(prefix == dup->prefix, 0)) {
+			int order = frame_compare(frames, frame, frame_of_pfn(frames, dup->kpfn));
+
+			if (!order) {
+				place->node = node;
+				place->dup = dup;
+				return true;
+			}
+			right = order > 0;
 		}
-		place->parent = *place->link;
-		place->link = order < 0 ? &place->parent->left : &place->parent->right;
+		parent = *link;
+		link = right ? &parent->right : &parent->left;
 	}
+	place->parent = parent;
+	place->link = link;
 	return true;
 }
 

@@ -75,13 +75,12 @@ struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_it
 
 	while (*link) {
 		struct ksm_rmap_item *tree_item = container_of(*link, struct ksm_rmap_item, node);
-		struct frame *found;
-		int order;
+		bool right = prefix > tree_item->prefix;
 
-		if (__builtin_expect(prefix_is_right(ksm, tree_item), 1) && prefix != tree_item->prefix) {
-			order = prefix < tree_item->prefix ? -1 : 1;
-		} else {
-			found = mergeable_page(ksm, tree_item);
+		if (__builtin_expect(prefix == tree_item->prefix || !prefix_is_right(ksm, tree_item), 0)) {
+			struct frame *found = mergeable_page(ksm, tree_item);
+			int order;
+
 			/* The same page: forked, or a KSM page that was found for itself. */
 			if (!found || found == frame)
 				return NULL;
@@ -95,9 +94,10 @@ struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_it
 				*tree_frame = found;
 				return tree_item;
 			}
+			right = order > 0;
 		}
 		parent = *link;
-		link = order < 0 ? &parent->left : &parent->right;
+		link = right ? &parent->right : &parent->left;
 	}
 	item->address |= UNSTABLE_FLAG | (ksm->scan.seqnr & SEQNR_MASK);
 	item->nid = nid;

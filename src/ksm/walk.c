@@ -18,13 +18,24 @@
  *	         is exactly what the full walk's pass 0 finds; pass 1 takes the stored index, and the index
  *	         that the VMA has now where it differs. What that may miss is remembered (below).
  *
- * Why `direct` misses nothing that `full` reaches. A PTE maps a KSM page because it was merged there (its item has the
- * VMA's index), or was forked from such a PTE (the child's VMA has the same index), or got there in another
- * way: swapped in as it was (W3), or moved by mremap in a VMA that is not mergeable, where it is not broken
- * first. Those other ways mark the stable node `wide`. A walk with `done` on any node is narrow first and, when it
- * ends with the page still mapped, takes the whole tree, and marks the node if that found something (V17). A
- * walk without `done` takes the whole tree on a marked node. The mark goes when a narrow walk with
- * `done` has unmapped everything: whatever is restored after it is where the narrow walk found it.
+ * Why `direct` misses nothing that `full` reaches. In pass 0 both find the same VMA. In pass 1 `direct` asks by
+ * index, and would miss a VMA of another mm that has the item's address at another index. So the stable node is
+ * marked `wide` unless the narrow walk reaches every mapping there is:
+ *
+ *	merged by ksmd     reached by its item
+ *	forked             the child's VMA has its parent's index, and is linked wherever the parent's is
+ *	item goes          the mappings that it reached may depend on another item of the same address, now or
+ *	                   later, which has another index: marked, if there are any
+ *	upgraded (K27)     a page that fork shared before it was merged may be mapped where nobody merged it,
+ *	                   and where mremap has since put another VMA in its relatives: marked
+ *	swapped in as it   (W3), or moved in a VMA that is not mergeable, where mremap does not break it: comes to a
+ *	was, or moved      place that may have the item of another index, or none: marked
+ *
+ * A walk with `done` on any node is narrow first and, when it ends with the page still mapped, takes the
+ * whole tree, and marks the node if that found something (V17). A walk without `done` takes the whole tree on a
+ * marked node. The mark goes when a narrow walk with `done` has unmapped everything, for what is restored after
+ * it is where it was found; but not if it was found by the index that an item's VMA has now and the item
+ * does not, for munmap can take that VMA away and leave a fork of it.
  *
  * Locks: the frame's lock keeps the list of items (K26a); each loop holds one anon_vma lock for read, and that is
  * the hold which is measured. An item's mm is kept by its slot. Its VMA tree is searched without its mmap_lock: a kernel
@@ -43,6 +54,7 @@ struct walk {
 	bool count_found; /* retry */
 	bool stop;        /* rmap_one refused, done said so, or a lock was busy */
 	bool finished;    /* `done` said so */
+	bool off_index;   /* direct found something by another index than its item's */
 	int64_t found;    /* PTEs met that map the frame (retry) */
 };
 
@@ -128,12 +140,11 @@ static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pa
 	if (pass == 0) {
 		if (vma && belongs(vma, item->anon_vma, index))
 			(void)visit(w, loop, pass, item, vma);
-		return;
-	}
-	if (!visit_range(w, loop, pass, item, item->index, item->index))
-		return;
-	if (index != item->index)
+	} else if (visit_range(w, loop, pass, item, item->index, item->index) && index != item->index) {
 		(void)visit_range(w, loop, pass, item, index, index);
+	}
+	if (index != item->index && loop->calls)
+		w->off_index = true;
 }
 
 /* One loop: one item in one pass, under its anon_vma's lock. */
@@ -227,7 +238,8 @@ static void walk_direct(struct walk *w, struct ksm_stable_node *node)
 	if (!has_done)
 		return;
 	if (w->finished) {
-		node->wide = false;
+		if (!w->off_index)
+			node->wide = false;
 		return;
 	}
 	if (w->stop)
@@ -289,4 +301,27 @@ void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control 
 void ksm_walk_note_swapin(struct ksm_stable_node *node)
 {
 	node->wide = true;
+}
+
+static bool find_mapping(struct frame *frame, struct vma *vma, uint64_t addr, void *arg)
+{
+	const struct walk *w = arg;
+
+	(void)frame;
+	return !maps_frame(w, vma, addr);
+}
+
+void ksm_walk_note_removal(struct vm *vm, struct frame *frame, struct ksm_stable_node *node,
+			   const struct ksm_rmap_item *item)
+{
+	struct rmap_walk_control rwc = { .rmap_one = find_mapping };
+	struct walk w = { .vm = vm, .frame = frame, .rwc = &rwc };
+
+	SP_ASSERT(frame->flags & FRAME_LOCKED);
+	if (node->wide || !frame->mapcount)
+		return;
+	rwc.arg = &w;
+	for (unsigned int pass = 0; pass < 2 && !w.stop; pass++)
+		walk_item(&w, SP_STRATEGY_DIRECT, pass, item);
+	node->wide = w.stop;
 }

@@ -41,6 +41,21 @@ static void pieces_are_candidates(void **state)
 	assert_true(vm_pte(mm, a) & PTE_HUGE);
 }
 
+/* Several, so that lookahead.c sees them too. */
+static void huge_and_small(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f);
+	uint64_t small = map_mergeable(mm, 100, 0x77);
+
+	for (uint64_t i = 0; i < 3; i++)
+		(void)map_huge(mm, 1000 + i * HPAGE_PMD_NR);
+	scan(f, 2);
+	expect_counter(f, pages_unshared, 3 * HPAGE_PMD_NR);
+	expect_counter(f, pages_sharing, 99);
+	assert_true(ksm_at(mm, small));
+}
+
 static void merging_splits(void **state)
 {
 	struct fixture *f = *state;
@@ -136,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HUGE_TEST(pieces_are_candidates),
+		HUGE_TEST(huge_and_small),
 		HUGE_TEST(merging_splits),
 		HUGE_TEST(two_pieces_of_one_page),
 		HUGE_TEST(a_reference_on_any_piece_prevents_it),

@@ -110,6 +110,43 @@ static void remembering_changes_nothing(void **state)
 	fixture_teardown(&looks.f);
 }
 
+/* Enough pages for windows of them to be fetched ahead (lookahead.c), many with contents that begin alike. */
+static void big_processes(void **state)
+{
+	const uint64_t nr = 3000;
+	struct random r = model_seed();
+	struct twin twin[2];
+
+	(void)state;
+	memset(twin, 0, sizeof(twin));
+	for (int k = 0; k < 2; k++) {
+		fixture_setup(&twin[k].f, NULL);
+		if (k)
+			looks_every_time(&twin[k].f);
+		twin[k].mm[0] = new_mm(&twin[k].f);
+		twin[k].addr[0] = map_mergeable(twin[k].mm[0], nr, -1);
+	}
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t number = random_below(&r, 2) ? random_next(&r) : random_below(&r, 700);
+
+		put(twin[0].mm[0], PG(twin[0].addr[0], i), number);
+		put(twin[1].mm[0], PG(twin[1].addr[0], i), number);
+	}
+	for (int pass = 0; pass < 4; pass++) {
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(ksm_scan_passes(&twin[k].f.vm, 1), 0);
+		for (unsigned int i = 0; ksm_counter_name(i); i++)
+			assert_int_equal(counter(&twin[0].f, ksm_counter_name(i)), counter(&twin[1].f, ksm_counter_name(i)));
+		for (uint64_t i = 0; i < nr; i++)
+			assert_int_equal(vm_pte(twin[0].mm[0], PG(twin[0].addr[0], i)),
+					 vm_pte(twin[1].mm[0], PG(twin[1].addr[0], i)));
+	}
+	assert_true(counter(&twin[0].f, "pages_unshared") > 1024);
+	assert_true(counter(&twin[0].f, "pages_shared") > 400);
+	fixture_teardown(&twin[0].f);
+	fixture_teardown(&twin[1].f);
+}
+
 /* 65,535 calls in one pass. */
 static void epochs_saturate(void **state)
 {
@@ -141,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(remembering_changes_nothing),
+		cmocka_unit_test(big_processes),
 		KSM_TEST(epochs_saturate),
 	};
 
