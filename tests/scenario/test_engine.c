@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../host/core_writer.h"
+#include "core_writer.h"
 #include "scenario.h"
 
 static struct scenario_options options;
