@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who may be merged: MADV_MERGEABLE and MADV_UNMERGEABLE, PR_SET_MEMORY_MERGE, new mappings under it, and what
- * ksm_stat says of a process (K34, K36, K37, K40).
+ * Who may be merged: MADV_MERGEABLE and MADV_UNMERGEABLE, PR_SET_MEMORY_MERGE, new mappings
+ * under it, and what ksm_stat says of a process (K34, K36, K37, K40).
  *
- * Advice on an ineligible VMA is no error, it just has no effect; private file
- * mappings are eligible, for their copied pages (K36). The prctl sets the flag on VMAs as they are: unlike madvise it
- * neither splits nor merges any.
+ * Advice on an ineligible VMA is no error, it just has no effect; private file mappings are
+ * eligible, for their copied pages (K36). The prctl sets the flag on VMAs as they are: unlike
+ * madvise it neither splits nor merges any.
  *
  * Locks: mmap_lock for write, taken by vm/ around the hooks, by the prctl calls themselves.
  */
@@ -33,7 +33,8 @@ uint64_t ksm_hook_vma_flags(struct mm *mm, bool has_file, uint64_t vm_flags)
 	return vm_flags | VM_MERGEABLE;
 }
 
-int ksm_hook_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable, uint64_t *vm_flags)
+int ksm_hook_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable,
+		     uint64_t *vm_flags)
 {
 	struct mm *mm = vma->mm;
 	int err;

@@ -3,9 +3,10 @@
  * The advisor (K41): after each pass it sets pages_to_scan so that a pass takes the
  * target time, within bounds of ksmd's CPU use.
  *
- * All of it is integer arithmetic on seconds and percents, rounding down at every step, and the figures depend on that.
- * The lower bound on CPU use is a constant; advisor_min_pages_to_scan is only where
- * pages_to_scan starts when the advisor is switched on. The first pass after that sees all CPU time that ksmd ever used.
+ * All of it is integer arithmetic on seconds and percents, rounding down at every step, and the
+ * figures depend on that. The lower bound on CPU use is a constant; advisor_min_pages_to_scan
+ * is only where pages_to_scan starts when the advisor is switched on. The first pass after that
+ * sees all CPU time that ksmd ever used.
  *
  * Time is simulated (daemon.c), so what the advisor decides is a function of the scenario.
  */
@@ -31,7 +32,7 @@ void advisor_stop_pass(struct ksm *ksm)
 {
 	struct ksm_advisor *advisor = &ksm->advisor;
 	const struct ksm_knobs *knobs = &ksm->knobs;
-	uint64_t scan_time, cpu_ms, cpu, factor, change, pages, pages_per_percent;
+	uint64_t scan_time, before, cpu_ms, cpu, factor, change, pages, pages_per_percent;
 
 	if (!knobs->advisor_mode)
 		return;
@@ -39,7 +40,8 @@ void advisor_stop_pass(struct ksm *ksm)
 	cpu_ms = (ksm->cpu_ns - advisor->cpu_ns) / 1000000;
 	cpu = at_least_1(cpu_ms * 100 / (scan_time * 1000));
 	factor = at_least_1(knobs->advisor_target_scan_time * 100 / scan_time);
-	change = at_least_1(scan_time * 100 / (advisor->scan_time ? advisor->scan_time : scan_time));
+	before = advisor->scan_time ? advisor->scan_time : scan_time;
+	change = at_least_1(scan_time * 100 / before);
 	change = ((100 - ADVISOR_WEIGHT) * advisor->change + ADVISOR_WEIGHT * change) / 100;
 
 	/* 32 bits wide in the kernel. */

@@ -2,12 +2,14 @@
 /*
  * Breaking: KSM pages become private copies again (K26, K32, K34, K35).
  *
- * break_ksm() looks for the next page in a range of a VMA that KSM has placed and faults it with
- * UNSHARE, which copies, until there is none left: a KSM page, a KSM-placed zero page, or a migration entry of a KSM page, which
- * the fault waits for. Swap entries are not examined, although one may bring a KSM page back (K32, W4).
+ * break_ksm() looks for the next page in a range of a VMA that KSM has placed and faults it
+ * with UNSHARE, which copies, until there is none left: a KSM page, a KSM-placed zero page, or
+ * a migration entry of a KSM page, which the fault waits for. Swap entries are not examined,
+ * although one may bring a KSM page back (K32, W4).
  *
- * Breaking changes page tables only. The rmap_items of the range are left to ksmd's next visit, and the counters
- * with them (K34); unmerge_all() is the exception, it goes round all mms and frees them.
+ * Breaking changes page tables only. The rmap_items of the range are left to ksmd's next visit,
+ * and the counters with them (K34); unmerge_all() is the exception, it goes round all mms and
+ * frees them.
  *
  * Locks: break_ksm() wants mmap_lock held by its caller, for read or write; the others take it.
  */
@@ -88,7 +90,10 @@ static int break_mm(struct mm *mm)
 	return 0;
 }
 
-/* run = 2 (K35). The cursor goes round, so that an mm forked meanwhile would be met, and ends at the sentinel. */
+/*
+ * run = 2 (K35). The cursor goes round, so that an mm forked meanwhile would be met, and ends
+ * at the sentinel.
+ */
 int unmerge_all(struct ksm *ksm)
 {
 	struct ksm_mm_slot *slot;

@@ -2,20 +2,22 @@
 /*
  * Chains: several KSM pages of equal contents in one place of the stable tree (K28, K29).
  *
- * A KSM page may be mapped max_page_sharing times, so that a walk of its mappings stays
- * short. The mapping after that begins a second page, whose node cannot stand in the tree beside an equal
- * one: a chain takes the tree's place and both become its dups.
+ * A KSM page may be mapped max_page_sharing times, so that a walk of its mappings stays short.
+ * The mapping after that begins a second page, whose node cannot stand in the tree beside an
+ * equal one: a chain takes the tree's place and both become its dups.
  *
  * A search must choose a dup that still has room. Usually the first with room does; once in
- * stable_node_chains_prune_millisecs it looks at all of them, drops the stale ones, and takes the fullest, so
- * that sparse ones run empty. Looking has effects of its own (stale dups go, a last dup replaces its chain,
- * a chosen one moves to the front), which a search has on every chain that it passes, equal or not.
+ * stable_node_chains_prune_millisecs it looks at all of them, drops the stale ones, and takes
+ * the fullest, so that sparse ones run empty. Looking has effects of its own (stale dups go, a
+ * last dup replaces its chain, a chosen one moves to the front), which a search has on every
+ * chain that it passes, equal or not.
  *
  * Locks: thread_mutex.
  */
 #include "ksm_internal.h"
 
-struct ksm_stable_node *chain_create(struct ksm *ksm, struct ksm_stable_node *dup, struct rb_root *root)
+struct ksm_stable_node *chain_create(struct ksm *ksm, struct ksm_stable_node *dup,
+				     struct rb_root *root)
 {
 	struct ksm_stable_node *chain = node_alloc(ksm);
 
@@ -70,7 +72,8 @@ static void collapse(struct ksm *ksm, struct ksm_stable_node *chain, struct ksm_
 	ksm->count.stable_node_dups--;
 }
 
-struct ksm_stable_node *chain_choose(struct ksm *ksm, struct ksm_stable_node **node, struct rb_root *root, bool prune)
+struct ksm_stable_node *chain_choose(struct ksm *ksm, struct ksm_stable_node **node,
+				     struct rb_root *root, bool prune)
 {
 	struct ksm_stable_node *chain = *node, *dup, *next, *found = NULL;
 
@@ -80,7 +83,8 @@ struct ksm_stable_node *chain_choose(struct ksm *ksm, struct ksm_stable_node **n
 		if (!node_is_live(ksm, dup))
 			continue;
 		if (found && (!node_is_candidate(ksm, dup, 0) ||
-			      (node_is_candidate(ksm, found, 0) && dup->rmap_hlist_len <= found->rmap_hlist_len)))
+			      (node_is_candidate(ksm, found, 0) &&
+			       dup->rmap_hlist_len <= found->rmap_hlist_len)))
 			continue;
 		found = dup;
 		if (!prune && node_is_candidate(ksm, found, 0))

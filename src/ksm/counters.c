@@ -20,7 +20,8 @@ static int64_t pages_volatile(const struct ksm_counters *c)
 
 static int64_t general_profit(const struct ksm_counters *c)
 {
-	return (c->pages_sharing + c->ksm_zero_pages) * (int64_t)PAGE_SIZE - c->rmap_items * KSM_ITEM_BYTES;
+	return (c->pages_sharing + c->ksm_zero_pages) * (int64_t)PAGE_SIZE -
+	       c->rmap_items * KSM_ITEM_BYTES;
 }
 
 /* In the order in which the kernel lists them. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ksmd as a daemon: batches of pages_to_scan candidates with sleeps of sleep_millisecs between (K13).
+ * ksmd as a daemon: batches of pages_to_scan candidates with sleeps of sleep_millisecs between
+ * (K13).
  *
- * Time is the machine's clock. A batch costs KSM_SCAN_PAGE_NS for each page scanned (and
- * one for waking up in vain), a sleep what the knob says. When the next batch is due is
- * remembered, so that letting 10 ms pass twice is letting 20 ms pass. A batch that was begun is finished, so
- * the clock may end a little after the time asked for.
+ * Time is the machine's clock. A batch costs KSM_SCAN_PAGE_NS for each page scanned (and one
+ * for waking up in vain), a sleep what the knob says. When the next batch is due is remembered,
+ * so that letting 10 ms pass twice is letting 20 ms pass. A batch that was begun is finished,
+ * so the clock may end a little after the time asked for.
  *
- * Waits are bounded: full_scans stops growing when no mm is registered any more (V16), when run is not 1, or when a
- * batch has no pages; a scan that finds no memory for an rmap_item twice in a row is told to the caller
- * (Linux's would go on trying).
+ * Waits are bounded: full_scans stops growing when no mm is registered any more (V16), when run
+ * is not 1, or when a batch has no pages; a scan that finds no memory for an rmap_item twice in
+ * a row is told to the caller (Linux's would go on trying).
  *
  * Locks: thread_mutex for each batch.
  */
@@ -122,8 +123,10 @@ int64_t ksm_scan_until_stable(struct vm *vm, uint64_t max_passes)
 		if (err)
 			return err;
 		passes++;
-		if (before.pages_shared == count->pages_shared && before.pages_sharing == count->pages_sharing &&
-		    before.ksm_zero_pages == count->ksm_zero_pages && before.rmap_items == count->rmap_items)
+		if (before.pages_shared == count->pages_shared &&
+		    before.pages_sharing == count->pages_sharing &&
+		    before.ksm_zero_pages == count->ksm_zero_pages &&
+		    before.rmap_items == count->rmap_items)
 			same++;
 		else
 			same = 0;

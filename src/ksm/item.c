@@ -9,8 +9,8 @@
  * An mm's items are a list in ascending order that the scan merges with the page table as it goes
  * along: what it has passed is freed, what is missing is made.
  *
- * An unstable tree is emptied by forgetting its root, so an item may be flagged and yet not be in the tree; the
- * pass number in its address tells which (K24).
+ * An unstable tree is emptied by forgetting its root, so an item may be flagged and yet not be
+ * in the tree; the pass number in its address tells which (K24).
  *
  * Locks: thread_mutex; the list of a stable node also needs its frame's lock.
  */
@@ -76,7 +76,8 @@ void items_free_from(struct ksm *ksm, struct ksm_rmap_item **list)
 	}
 }
 
-struct ksm_rmap_item *item_get(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **list, uint64_t addr)
+struct ksm_rmap_item *item_get(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **list,
+			       uint64_t addr)
 {
 	struct ksm_rmap_item *item;
 
@@ -101,7 +102,8 @@ struct ksm_rmap_item *item_get(struct ksm *ksm, struct mm *mm, struct ksm_rmap_i
 	return item;
 }
 
-void item_append(struct ksm *ksm, struct ksm_rmap_item *item, struct ksm_stable_node *node, bool bypass)
+void item_append(struct ksm *ksm, struct ksm_rmap_item *item, struct ksm_stable_node *node,
+		 bool bypass)
 {
 	SP_ASSERT(node->rmap_hlist_len >= 0);
 	node->rmap_hlist_len++;

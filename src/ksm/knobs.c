@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writable files of /sys/kernel/mm/ksm (K31, K35, K40a, K41), and merge_old_ptes, an experiment of ours.
+ * The writable files of /sys/kernel/mm/ksm (K31, K35, K40a, K41), and merge_old_ptes, an
+ * experiment of ours.
  *
- * Values are parsed as the kernel's kstrto*() do: decimal, perhaps with a '+', perhaps with one newline at
- * the end, nothing else. Most knobs answer -EINVAL whatever is wrong; merge_across_nodes and max_page_sharing
- * pass on the parser's -ERANGE.
+ * Values are parsed as the kernel's kstrto*() do: decimal, perhaps with a '+', perhaps with one
+ * newline at the end, nothing else. Most knobs answer -EINVAL whatever is wrong;
+ * merge_across_nodes and max_page_sharing pass on the parser's -ERANGE.
  *
  * One table; reading, listing and the man page come from it.
  *
@@ -63,8 +64,12 @@ static int parse_bool(const char *value, uint64_t *ret)
 {
 	char c = *value;
 
-	if (c == 'o' || c == 'O')
-		c = value[1] == 'n' || value[1] == 'N' ? '1' : value[1] == 'f' || value[1] == 'F' ? '0' : 'x';
+	if (c == 'o' || c == 'O') {
+		c = value[1];
+		if (!c || !strchr("nNfF", c))
+			return -EINVAL;
+		c = strchr("nN", c) ? '1' : '0';
+	}
 	if (c && strchr("yYtT1", c))
 		*ret = 1;
 	else if (c && strchr("nNfF0", c))
@@ -273,7 +278,8 @@ int ksm_knob_get(const struct vm *vm, const char *name, char *buf, size_t size)
 	if (!knob)
 		return -ENOENT;
 	if (knob->set == set_advisor_mode)
-		len = snprintf(buf, size, "%s", ksm->knobs.advisor_mode ? "none [scan-time]" : "[none] scan-time");
+		len = snprintf(buf, size, "%s",
+			       ksm->knobs.advisor_mode ? "none [scan-time]" : "[none] scan-time");
 	else
 		len = snprintf(buf, size, "%" PRIu64, *knob_value(ksm, knob));
 	return len < 0 || (size_t)len >= size ? -ENOSPC : 0;

@@ -24,11 +24,12 @@
  * without it, as in Linux: they only touch the circle of slots and counters. mmap_lock nests
  * inside it, frame locks inside that.
  *
- * Calls from outside. ksmd spends its time on asking whether what it saw a moment ago is still so:
- * whether a stable node's frame is still its KSM page, whether a page in the unstable tree is still there
- * and has the contents it was sorted by. Linux must ask at every step. Here nothing but ksmd runs
- * between ksm_call_begin() and the return to the caller, and what ksmd does itself changes neither, so the answer
- * is asked for once in each call and remembered by the call's number. ksm_destroy() is for the end:
+ * Calls from outside. ksmd spends its time on asking whether what it saw a moment ago is still
+ * so: whether a stable node's frame is still its KSM page, whether a page in the unstable tree
+ * is still there and has the contents it was sorted by. Linux must ask at every step. Here
+ * nothing but ksmd runs between ksm_call_begin() and the return to the caller, and what ksmd
+ * does itself changes neither, so the answer is asked for once in each call and remembered by
+ * the call's number. ksm_destroy() is for the end:
  *
  *	ksm_init(vm); ... mm_exit() of all ...; ksm_destroy(vm); vm_destroy(vm)
  */

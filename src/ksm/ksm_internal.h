@@ -26,7 +26,8 @@ struct ksm_knobs {
 	uint64_t max_page_sharing;
 	uint64_t stable_node_chains_prune_millisecs;
 	uint64_t advisor_mode;          /* 0 none, 1 scan-time */
-	uint64_t advisor_max_cpu, advisor_min_pages_to_scan, advisor_max_pages_to_scan, advisor_target_scan_time;
+	uint64_t advisor_max_cpu, advisor_min_pages_to_scan, advisor_max_pages_to_scan,
+		advisor_target_scan_time;
 };
 
 struct ksm_counters {
@@ -63,7 +64,7 @@ struct ksm {
 	uint32_t call_seq;               /* number of this call from outside; saturates */
 	uint16_t epoch;                  /* calls since the pass began; saturates */
 	bool no_memory;                  /* the last batch ended for want of an rmap_item */
-	bool zero_leaked;                /* an mm took zero pages along that it did not have (K38, V8) */
+	bool zero_leaked;                /* an mm counts zero pages that it does not have (V8) */
 };
 
 static inline struct ksm *ksm_of(const struct vm *vm)
@@ -115,10 +116,12 @@ static inline bool node_is_migrating(struct ksm *ksm, const struct ksm_stable_no
 }
 
 /* May `more` further items join, besides the one that is about to (K21)? */
-static inline bool node_is_candidate(const struct ksm *ksm, const struct ksm_stable_node *node, int more)
+static inline bool node_is_candidate(const struct ksm *ksm, const struct ksm_stable_node *node,
+				     int more)
 {
 	SP_ASSERT(node->rmap_hlist_len >= 0);
-	return node->rmap_hlist_len && (uint64_t)(node->rmap_hlist_len + more) < ksm->knobs.max_page_sharing;
+	return node->rmap_hlist_len &&
+	       (uint64_t)(node->rmap_hlist_len + more) < ksm->knobs.max_page_sharing;
 }
 
 static inline bool item_is_on(const struct ksm_rmap_item *item, const struct ksm_stable_node *node)
@@ -145,15 +148,21 @@ void ksm_hook_zero_page_gone(struct mm *mm);
 
 /* ---- advice.c ---- */
 uint64_t ksm_hook_vma_flags(struct mm *mm, bool has_file, uint64_t vm_flags);
-int ksm_hook_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable, uint64_t *vm_flags);
+int ksm_hook_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable,
+		     uint64_t *vm_flags);
 
 /* ---- item.c ---- */
-/* The item for addr at *list: lower ones are freed, a missing one is made (K10). NULL: out of memory. */
-struct ksm_rmap_item *item_get(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **list, uint64_t addr);
+/*
+ * The item for addr at *list: lower ones are freed, a missing one is made (K10). NULL: out of
+ * memory.
+ */
+struct ksm_rmap_item *item_get(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **list,
+			       uint64_t addr);
 void item_remove_from_tree(struct ksm *ksm, struct ksm_rmap_item *item);
 void items_free_from(struct ksm *ksm, struct ksm_rmap_item **list);
 /* Joins the node's list (K5); the KSM frame is locked. bypass: may exceed max_page_sharing. */
-void item_append(struct ksm *ksm, struct ksm_rmap_item *item, struct ksm_stable_node *node, bool bypass);
+void item_append(struct ksm *ksm, struct ksm_rmap_item *item, struct ksm_stable_node *node,
+		 bool bypass);
 
 /* ---- stable_node.c ---- */
 struct ksm_stable_node *node_alloc(struct ksm *ksm);
@@ -186,14 +195,16 @@ static inline bool node_is_live(struct ksm *ksm, struct ksm_stable_node *node)
 
 /* ---- chain.c ---- */
 /* A chain with this one dup, in its place in the tree; NULL: out of memory. */
-struct ksm_stable_node *chain_create(struct ksm *ksm, struct ksm_stable_node *dup, struct rb_root *root);
+struct ksm_stable_node *chain_create(struct ksm *ksm, struct ksm_stable_node *dup,
+				     struct rb_root *root);
 void chain_add(struct ksm *ksm, struct ksm_stable_node *chain, struct ksm_stable_node *dup);
 void chain_free(struct ksm *ksm, struct ksm_stable_node *chain, struct rb_root *root);
 /*
- * The dup that a search takes (K29), after dropping stale ones; NULL when there is none, and then the
- * chain is freed. When a single one is left the chain goes and *node becomes that dup.
+ * The dup that a search takes (K29), after dropping stale ones; NULL when there is none, and
+ * then the chain is freed. When a single one is left the chain goes and *node becomes that dup.
  */
-struct ksm_stable_node *chain_choose(struct ksm *ksm, struct ksm_stable_node **node, struct rb_root *root, bool prune);
+struct ksm_stable_node *chain_choose(struct ksm *ksm, struct ksm_stable_node **node,
+				     struct rb_root *root, bool prune);
 
 /* ---- stable_tree.c ---- */
 enum stable_result {
@@ -210,21 +221,25 @@ void unstable_reset(struct ksm *ksm);
 /* The pass is given up: what it inserted counts as left over from an earlier one. */
 void unstable_orphan_all(struct ksm *ksm);
 /* The item whose page equals the frame, and that page; or NULL, item inserted or not (K23). */
-struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
-					     struct frame **tree_frame);
+struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_item *item,
+					     struct frame *frame, struct frame **tree_frame);
 
 /* ---- merge.c ---- */
 /* The VMA of mm at addr if pages there may still be merged (K25). mmap_lock held. */
 struct vma *find_mergeable_vma(const struct mm *mm, uint64_t addr);
 int merge_with_zero_page(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame);
 /* kframe NULL: the frame becomes a KSM frame. 0, or -EFAULT. */
-int merge_with_ksm_page(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame, struct frame *kframe);
+int merge_with_ksm_page(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
+			struct frame *kframe);
 /* 0: both map `frame` now, which is KSM but in no tree. */
 int merge_two_pages(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
 		    struct ksm_rmap_item *tree_item, struct frame *tree_frame);
 /* Are both pieces of one huge page? */
 bool same_huge_page(struct ksm *ksm, const struct frame *a, const struct frame *b);
-/* Splits the huge page that the frame is part of, unless locked or referenced. 0, -EBUSY, -ENOMEM. */
+/*
+ * Splits the huge page that the frame is part of, unless locked or referenced. 0, -EBUSY,
+ * -ENOMEM.
+ */
 int split_huge_page(struct ksm *ksm, struct mm *mm, struct frame *frame);
 
 /* ---- break.c ---- */
@@ -260,7 +275,10 @@ void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control 
 /* W3: a swapped-in KSM frame was mapped as is: its index need not be any item's (V6), so `direct`
  * walks this node in full until a narrow walk has emptied it. */
 void ksm_walk_note_swapin(struct ksm_stable_node *node);
-/* The item is about to leave the node's list: mappings that only it reached may be missed from now on. */
+/*
+ * The item is about to leave the node's list: mappings that only it reached may be missed from
+ * now on.
+ */
 void ksm_walk_note_removal(struct vm *vm, struct frame *frame, struct ksm_stable_node *node,
 			   const struct ksm_rmap_item *item);
 

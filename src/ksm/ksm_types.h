@@ -2,8 +2,8 @@
 /*
  * KSM's structures: one for each registered mm, each scanned page, each merged page (K1-K3).
  *
- * Only ksm/ includes this. Locks: ksm->thread_mutex protects the cursor, all trees, and every field here;
- * a stable node's hlist of rmap_items also needs the KSM frame's lock (K26a).
+ * Only ksm/ includes this. Locks: ksm->thread_mutex protects the cursor, all trees, and every
+ * field here; a stable node's hlist of rmap_items also needs the KSM frame's lock (K26a).
  */
 #ifndef SP_KSM_TYPES_H
 #define SP_KSM_TYPES_H
@@ -28,7 +28,8 @@ struct ksm_stable_node;
 
 /*
  * One page that ksmd has seen. The kernel's is 64 bytes, and general_profit counts it as such
- * whatever this one's size is (K39). What a search of the unstable tree reads stands together at the end.
+ * whatever this one's size is (K39). What a search of the unstable tree reads stands together
+ * at the end.
  */
 struct ksm_rmap_item {
 	struct ksm_rmap_item *next;
@@ -41,7 +42,7 @@ struct ksm_rmap_item {
 	uint32_t oldchecksum;
 	uint8_t age;
 	uint8_t remaining_skips;
-	uint16_t epoch;              /* when unstable: prefix is right in this epoch (unstable_tree.c) */
+	uint16_t epoch;              /* when unstable: in which prefix is right (unstable_tree.c) */
 	union {
 		uint64_t index;      /* when stable: linear page index when it was merged */
 		uint64_t prefix;     /* when unstable: first bytes of its page (content_prefix) */
@@ -64,7 +65,7 @@ struct ksm_rmap_item {
  *	in a stable tree      rb node linked
  *	on migrate_nodes      head == &ksm->migrate_nodes (K17)
  *	dup of a chain        head == stable_dup_head(ksm), hlist_dup linked in chain->hlist
- *	chain                 rmap_hlist_len == STABLE_NODE_CHAIN, hlist holds dups, in a stable tree
+ *	chain                 rmap_hlist_len == STABLE_NODE_CHAIN, hlist holds dups; in a tree
  */
 struct ksm_stable_node {
 	union {
@@ -86,7 +87,7 @@ struct ksm_stable_node {
 	struct cds_hlist_head hlist; /* rmap_items newest first; or dups */
 	int32_t rmap_hlist_len;
 	uint16_t nid;                /* whose tree it is in; kpfn may have moved since */
-	bool wide;                   /* narrow walks may miss a PTE: `direct` walks the whole tree (V17, walk.c) */
+	bool wide;                   /* `direct` walks the whole tree (V17, walk.c) */
 };
 
 struct ksm_scan_cursor {

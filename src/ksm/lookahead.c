@@ -2,17 +2,18 @@
 /*
  * Bringing into the cache what ksmd is about to need.
  *
- * A page costs ksmd little work and many cache misses: its frame, the first line of its contents, its rmap_item, and
- * the lower half of a descent in each tree, where every step is a miss that the next one waits for. Misses of
- * different pages do not depend on each other, so a window of pages is taken at a time and their misses are
- * made together: first all frames, then all contents, then all descents in step, one level of all
- * pages after the other.
+ * A page costs ksmd little work and many cache misses: its frame, the first line of its
+ * contents, its rmap_item, and the lower half of a descent in each tree, where every step is a
+ * miss that the next one waits for. Misses of different pages do not depend on each other, so a
+ * window of pages is taken at a time and their misses are made together: first all frames, then
+ * all contents, then all descents in step, one level of all pages after the other.
  *
- * Nothing here decides anything. Descents compare first bytes only, and those that items had when they were looked
- * at last; where that leads nowhere, or to the wrong place, scan.c finds its way all the same. Only reads happen, of
- * objects that live until the call returns.
+ * Nothing here decides anything. Descents compare first bytes only, and those that items had
+ * when they were looked at last; where that leads nowhere, or to the wrong place, scan.c finds
+ * its way all the same. Only reads happen, of objects that live until the call returns.
  *
- * Pages that ksmd will not look up are left out: KSM pages, and pages whose checksum was never taken.
+ * Pages that ksmd will not look up are left out: KSM pages, and pages whose checksum was never
+ * taken.
  *
  * Locks: thread_mutex, and mmap_lock of the scanned mm for read.
  */
@@ -90,7 +91,8 @@ static inline void prefetch_entry(const struct rb_node *rb, bool stable)
 		__builtin_prefetch(&container_of(rb, struct ksm_rmap_item, node)->prefix);
 }
 
-static inline void descend_together(const struct rb_root *trees, const struct window *w, bool stable)
+static inline void descend_together(const struct rb_root *trees, const struct window *w,
+				    bool stable)
 {
 	const struct rb_node *at[WINDOW];
 	unsigned int active[WINDOW], nr = 0;

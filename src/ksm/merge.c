@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Merging one page (K19, K25, K26, K27): the mapping is write-protected, so that nobody can change the page
- * any more, and then either the page becomes a KSM page itself, or the mapping is replaced by one of a
- * page of equal contents: a KSM page, or the zero page.
+ * Merging one page (K19, K25, K26, K27): the mapping is write-protected, so that nobody can
+ * change the page any more, and then either the page becomes a KSM page itself, or the mapping
+ * is replaced by one of a page of equal contents: a KSM page, or the zero page.
  *
  *	merge_with_ksm_page(item, frame, NULL)       frame becomes KSM, without a node
  *	merge_with_ksm_page(item2, frame2, frame)    its second mapping
  *	stable_insert(frame), item_append() ...      scan.c
  *
- * Write protection concerns the one PTE that is being scanned. Others of a page that fork shared are read-only
- * already, and come to map a KSM page without anybody having asked (K27, V3).
+ * Write protection concerns the one PTE that is being scanned. Others of a page that fork
+ * shared are read-only already, and come to map a KSM page without anybody having asked (K27,
+ * V3).
  *
  * A page that has references beside those that we know of may be written to by their holders, so
  * a writable, dirty or exclusive page with such references is left alone.
  *
- * A KSM page is never the one to be replaced: Linux finds the PTE to protect through the page's anon_vma and index, which
- * a KSM page does not have, and gives up. So a migrated KSM page that is offered an equal one in the tree
- * of its new node stays as it is, although its item was taken off its list for it.
+ * A KSM page is never the one to be replaced: Linux finds the PTE to protect through the page's
+ * anon_vma and index, which a KSM page does not have, and gives up. So a migrated KSM page that
+ * is offered an equal one in the tree of its new node stays as it is, although its item was
+ * taken off its list for it.
  *
- * Contents are compared once, by the search that found the pair. Linux compares again after write
- * protection, because the process might have written in between; here nothing runs in between. For the zero page, which
- * is found by checksum, the comparison is made here.
+ * Contents are compared once, by the search that found the pair. Linux compares again after
+ * write protection, because the process might have written in between; here nothing runs in
+ * between. For the zero page, which is found by checksum, the comparison is made here.
  *
  * Locks: mmap_lock for read is taken here for each page; the frame's lock inside it.
  */
@@ -59,7 +61,10 @@ bool same_huge_page(struct ksm *ksm, const struct frame *a, const struct frame *
 	return is_huge(a) && is_huge(b) && huge_head(ksm, a) == huge_head(ksm, b);
 }
 
-/* References beyond the mappings' and the swap cache's; the huge page's are the sum of its pieces'. */
+/*
+ * References beyond the mappings' and the swap cache's; the huge page's are the sum of its
+ * pieces'.
+ */
 static int extra_references(struct ksm *ksm, const struct frame *frame)
 {
 	const struct frame *head = huge_head(ksm, frame);
@@ -125,7 +130,10 @@ static void mark_accessed(struct frame *frame)
 	}
 }
 
-/* The PTE at addr maps the locked frame; afterwards read-only, clean, not exclusive. 0 or -EFAULT. */
+/*
+ * The PTE at addr maps the locked frame; afterwards read-only, clean, not exclusive. 0 or
+ * -EFAULT.
+ */
 static int write_protect(struct ksm *ksm, struct vma *vma, uint64_t addr, struct frame *frame)
 {
 	pte_t pte = vm_pte(vma->mm, addr);
@@ -147,7 +155,8 @@ static int write_protect(struct ksm *ksm, struct vma *vma, uint64_t addr, struct
 }
 
 /* The write-protected mapping of `frame` becomes one of kframe. */
-static void replace_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct frame *frame, struct frame *kframe)
+static void replace_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct frame *frame,
+			 struct frame *kframe)
 {
 	struct vm *vm = ksm->vm;
 	uint64_t flags = PTE_PRESENT;
@@ -164,7 +173,8 @@ static void replace_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct
 	}
 	page_table_set(&vma->mm->pt, addr, pte_make(frame_pfn(&vm->frames, kframe), flags));
 	frame_remove_map(frame, vma);
-	if (!frame->mapcount && (frame->flags & FRAME_SWAPCACHE) && !swap_count(&vm->swap, frame->swap)) {
+	if (!frame->mapcount && (frame->flags & FRAME_SWAPCACHE) &&
+	    !swap_count(&vm->swap, frame->swap)) {
 		swap_cache_remove(&vm->swap, frame);
 		frame->flags |= FRAME_DIRTY;
 	}
@@ -172,7 +182,8 @@ static void replace_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct
 }
 
 /* mmap_lock held, a reference on frame too. kframe as merge_with_ksm_page(). */
-static int merge_one_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct frame *frame, struct frame *kframe)
+static int merge_one_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct frame *frame,
+			  struct frame *kframe)
 {
 	int err = -EFAULT;
 
@@ -191,7 +202,8 @@ static int merge_one_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struc
 		/* Or reclaim would drop it as clean. */
 		frame->flags |= FRAME_DIRTY;
 		err = 0;
-	} else if (!(kframe->flags & FRAME_ZERO) || !frame_compare(&ksm->vm->frames, frame, kframe)) {
+	} else if (!(kframe->flags & FRAME_ZERO) ||
+		   !frame_compare(&ksm->vm->frames, frame, kframe)) {
 		replace_page(ksm, vma, addr, frame, kframe);
 		err = 0;
 	}
@@ -214,14 +226,16 @@ int merge_with_zero_page(struct ksm *ksm, struct ksm_rmap_item *item, struct fra
 	vma = find_mergeable_vma(mm, item_address(item));
 	if (vma) {
 		err = merge_one_page(ksm, vma, item_address(item), frame, zero);
-		event_emit(&ksm->vm->events, EV_ksm_merge_one_page, frame_pfn(&ksm->vm->frames, zero),
-			   item_address(item), mm->id, (uint64_t)(int64_t)err);
+		event_emit(&ksm->vm->events, EV_ksm_merge_one_page,
+			   frame_pfn(&ksm->vm->frames, zero), item_address(item), mm->id,
+			   (uint64_t)(int64_t)err);
 	}
 	rwsem_read_unlock(&mm->mmap_lock);
 	return err;
 }
 
-int merge_with_ksm_page(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame, struct frame *kframe)
+int merge_with_ksm_page(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
+			struct frame *kframe)
 {
 	struct mm *mm = item->mm;
 	uint64_t addr = item_address(item);
@@ -242,7 +256,8 @@ int merge_with_ksm_page(struct ksm *ksm, struct ksm_rmap_item *item, struct fram
 	}
 	rwsem_read_unlock(&mm->mmap_lock);
 	event_emit(&ksm->vm->events, EV_ksm_merge_with_ksm_page,
-		   kframe ? frame_pfn(&ksm->vm->frames, kframe) : pfn, pfn, addr, mm->id, (uint64_t)(int64_t)err);
+		   kframe ? frame_pfn(&ksm->vm->frames, kframe) : pfn, pfn, addr, mm->id,
+		   (uint64_t)(int64_t)err);
 	return err;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ksmd's work: the cursor that goes round all mergeable pages (K7-K13), and what becomes of each (K17-K23).
+ * ksmd's work: the cursor that goes round all mergeable pages (K7-K13), and what becomes of
+ * each (K17-K23).
  *
- * A pass visits the slots of the circle one after the other, in each the VMAs that are mergeable, in each the
- * anonymous pages that are mapped. Each such candidate has an rmap_item, and either is left out (smart_scan.c) or
- * goes through cmp_and_merge():
+ * A pass visits the slots of the circle one after the other, in each the VMAs that are
+ * mergeable, in each the anonymous pages that are mapped. Each such candidate has an rmap_item,
+ * and either is left out (smart_scan.c) or goes through cmp_and_merge():
  *
  *	KSM page, item on its list     nothing to do
  *	KSM page otherwise             a fork that was not seen yet, or misplaced: stable tree
@@ -14,13 +15,15 @@
  *	equal to an unstable page      both become a new KSM page
  *	else                           into the unstable tree
  *
- * A batch ends at the end of a pass even if it has pages left (K12), and when there is no memory for an rmap_item.
+ * A batch ends at the end of a pass even if it has pages left (K12), and when there is no
+ * memory for an rmap_item.
  *
  * Pages whose contents are unknown (loaded from an incomplete image) are no candidates: nothing may
  * be said about what they equal.
  *
- * Locks: thread_mutex for the batch. mmap_lock of the scanned mm is held for read from looking for a
- * candidate to having its rmap_item; merging takes it anew, for it needs that of other mms too.
+ * Locks: thread_mutex for the batch. mmap_lock of the scanned mm is held for read from looking
+ * for a candidate to having its rmap_item; merging takes it anew, for it needs that of other
+ * mms too.
  */
 #include <errno.h>
 
@@ -36,7 +39,8 @@ static void enter_slot(struct ksm *ksm)
 static void begin_pass(struct ksm *ksm)
 {
 	advisor_start_pass(ksm);
-	event_emit(&ksm->vm->events, EV_ksm_start_scan, ksm->scan.seqnr, (uint64_t)ksm->count.rmap_items);
+	event_emit(&ksm->vm->events, EV_ksm_start_scan, ksm->scan.seqnr,
+		   (uint64_t)ksm->count.rmap_items);
 	if (!ksm->knobs.merge_across_nodes)
 		nodes_revalidate_migrating(ksm);
 	unstable_reset(ksm);
@@ -47,7 +51,8 @@ static void begin_pass(struct ksm *ksm)
 static void end_pass(struct ksm *ksm)
 {
 	advisor_stop_pass(ksm);
-	event_emit(&ksm->vm->events, EV_ksm_stop_scan, ksm->scan.seqnr, (uint64_t)ksm->count.rmap_items);
+	event_emit(&ksm->vm->events, EV_ksm_stop_scan, ksm->scan.seqnr,
+		   (uint64_t)ksm->count.rmap_items);
 	ksm->scan.seqnr++;
 }
 
@@ -63,8 +68,9 @@ static struct frame *next_candidate(const struct mm *mm, uint64_t *addr, uint64_
 		if (huge && at < *addr)
 			at = *addr; /* begin with this piece */
 		if (pte_present(pte) && !pte_is_zero_page(pte)) {
-			uint32_t piece = huge ? (uint32_t)((at & ~HPAGE_PMD_MASK) >> PAGE_SHIFT) : 0;
-			struct frame *frame = frame_of_pfn(frames, pte_value(pte) + piece);
+			uint32_t piece = (uint32_t)((at & ~HPAGE_PMD_MASK) >> PAGE_SHIFT);
+			struct frame *frame =
+				frame_of_pfn(frames, pte_value(pte) + (huge ? piece : 0));
 
 			if (frame_is_anon(frame) && !(frame->flags & FRAME_UNKNOWN)) {
 				*addr = at;
@@ -81,7 +87,8 @@ static struct frame *next_candidate(const struct mm *mm, uint64_t *addr, uint64_
 enum scan_step { SCAN_FOUND, SCAN_NO_MEMORY, SCAN_MM_DONE };
 
 /* From the cursor to the next candidate of its mm. mmap_lock held. */
-static enum scan_step scan_mm(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **item, struct frame **frame)
+static enum scan_step scan_mm(struct ksm *ksm, struct mm *mm, struct ksm_rmap_item **item,
+			      struct frame **frame)
 {
 	struct ksm_scan_cursor *scan = &ksm->scan;
 	struct vma *vma;
@@ -114,8 +121,8 @@ static enum scan_step scan_mm(struct ksm *ksm, struct mm *mm, struct ksm_rmap_it
 }
 
 /*
- * All VMAs of the cursor's mm are done: on to the next slot. An address of 0 means that there was none to visit, or no mm
- * any more: the slot is freed (K11).
+ * All VMAs of the cursor's mm are done: on to the next slot. An address of 0 means that there
+ * was none to visit, or no mm any more: the slot is freed (K11).
  */
 static void leave_slot(struct ksm *ksm)
 {
@@ -169,7 +176,10 @@ static void merge_into_new_page(struct ksm *ksm, struct ksm_rmap_item *item, str
 
 	frame_get(tree_frame);
 	err = merge_two_pages(ksm, item, frame, tree_item, tree_frame);
-	/* Each had a reference on the huge page that both are part of: the other could not be split. */
+	/*
+	 * Each had a reference on the huge page that both are part of: the other could not be
+	 * split.
+	 */
 	split = same_huge_page(ksm, frame, tree_frame);
 	frame_put(frames, tree_frame);
 	if (err) {
@@ -191,7 +201,8 @@ static void merge_into_new_page(struct ksm *ksm, struct ksm_rmap_item *item, str
 }
 
 /* By contents. frame has a reference of ours. */
-static void search_and_merge(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame, bool bypass)
+static void search_and_merge(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
+			     bool bypass)
 {
 	struct ksm_stable_node *node = frame_node(frame);
 	struct ksm_rmap_item *tree_item;

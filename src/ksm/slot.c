@@ -2,10 +2,10 @@
 /*
  * The circle of registered mms that ksmd goes round (K1).
  *
- * A slot is made when an mm first asks for merging, or is forked from one that did, and keeps the mm's memory
- * (mm->count) alive. Where it joins decides when it is scanned: just before the cursor, so in
- * the next pass, to let the area settle; but at the tail while run is 2, for the unmerge
- * that goes round then must meet it (K14).
+ * A slot is made when an mm first asks for merging, or is forked from one that did, and keeps
+ * the mm's memory (mm->count) alive. Where it joins decides when it is scanned: just before the
+ * cursor, so in the next pass, to let the area settle; but at the tail while run is 2, for the
+ * unmerge that goes round then must meet it (K14).
  *
  * Exit (L8) frees the slot at once only if ksmd has no interest in it. With items, or under the
  * cursor, it stays for ksmd to find that the mm has no users: directly behind the
@@ -47,13 +47,19 @@ void slot_free(struct ksm *ksm, struct ksm_mm_slot *slot)
 	mm_drop(mm);
 }
 
-/* The child's counts are copies of the parent's, zero pages that it does not get included (K38, V8). */
+/*
+ * The child's counts are copies of the parent's, zero pages that it does not get included (K38,
+ * V8).
+ */
 int ksm_hook_fork(struct mm *child, struct mm *parent)
 {
 	struct ksm *ksm = ksm_of(parent->vm);
 
 	if (!(parent->flags & MMF_VM_MERGEABLE)) {
-		/* A child that could not be registered, forked again: its zero pages are copied, but not counted. */
+		/*
+		 * A child that could not be registered, forked again: its zero pages are
+		 * copied, but not counted.
+		 */
 		ksm->zero_leaked |= child->ksm_zero_pages != 0;
 		return 0;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Smart scan (K15, K16): a page that did not merge in its first passes is left out of more and more of
- * the later ones, up to eight of nine.
+ * Smart scan (K15, K16): a page that did not merge in its first passes is left out of more and
+ * more of the later ones, up to eight of nine.
  *
- * A page that is left out leaves its tree too: it is not compared with others in this pass, and counts as volatile.
- * KSM pages are never left out: they cost nothing, and must be seen to keep their rmap_items.
+ * A page that is left out leaves its tree too: it is not compared with others in this pass, and
+ * counts as volatile. KSM pages are never left out: they cost nothing, and must be seen to keep
+ * their rmap_items.
  */
 #include "ksm_internal.h"
 

@@ -2,10 +2,11 @@
 /*
  * Stable nodes: one for each KSM page (K3).
  *
- * A node holds no reference on its frame, so that a KSM page is freed when its last mapping goes,
- * not when ksmd comes round. Whether the frame is still the node's is asked of the frame: its mapping names
- * the node as long as it is, and reads as something else once it was freed or migrated away. Whoever asks and
- * finds it gone removes the node and everything that hangs on it: node_frame().
+ * A node holds no reference on its frame, so that a KSM page is freed when its last mapping
+ * goes, not when ksmd comes round. Whether the frame is still the node's is asked of the frame:
+ * its mapping names the node as long as it is, and reads as something else once it was freed or
+ * migrated away. Whoever asks and finds it gone removes the node and everything that hangs on
+ * it: node_frame().
  *
  * A node lies in one of three places (ksm_types.h): in the tree of its nid, on a chain, or on
  * migrate_nodes, after its page was migrated to another NUMA node than its tree's.
@@ -54,8 +55,8 @@ static void node_remove(struct ksm *ksm, struct ksm_stable_node *node)
 	cds_hlist_for_each_entry_2(item, &node->hlist, hlist) {
 		if (item->hlist.next) {
 			ksm->count.pages_sharing--;
-			event_emit(&ksm->vm->events, EV_ksm_remove_rmap_item, node->kpfn, item_address(item),
-				   item->mm->id);
+			event_emit(&ksm->vm->events, EV_ksm_remove_rmap_item, node->kpfn,
+				   item_address(item), item->mm->id);
 		} else {
 			ksm->count.pages_shared--;
 		}
@@ -64,7 +65,10 @@ static void node_remove(struct ksm *ksm, struct ksm_stable_node *node)
 		node->rmap_hlist_len--;
 		anon_vma_put(item->anon_vma);
 		item->address &= PAGE_MASK;
-		/* Linux keeps `head`: a node that reuses the memory would be mistaken for this one (K6). */
+		/*
+		 * Linux keeps `head`: a node that reuses the memory would be mistaken for this
+		 * one (K6).
+		 */
 	}
 	event_emit(&ksm->vm->events, EV_ksm_remove_ksm_page, node->kpfn);
 	if (node_is_migrating(ksm, node))
@@ -115,7 +119,8 @@ static int remove_unmapped(struct ksm *ksm, struct ksm_stable_node *node)
 	return 0;
 }
 
-static int remove_unmapped_in_tree(struct ksm *ksm, struct ksm_stable_node *node, struct rb_root *root)
+static int remove_unmapped_in_tree(struct ksm *ksm, struct ksm_stable_node *node,
+				   struct rb_root *root)
 {
 	struct ksm_stable_node *dup, *next;
 	int err;
@@ -180,7 +185,8 @@ void nodes_free_all(struct ksm *ksm)
 			}
 			while (node->hlist.next)
 				node_free_mapped(ksm, cds_hlist_entry(node->hlist.next,
-								      struct ksm_stable_node, hlist_dup));
+								      struct ksm_stable_node,
+								      hlist_dup));
 			chain_free(ksm, node, root);
 		}
 	}

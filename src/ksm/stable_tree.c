@@ -2,8 +2,8 @@
 /*
  * The stable trees: KSM pages in the order of their contents, which cannot change (K20, K22, K30a).
  *
- * One tree, or one for each NUMA node when merging across nodes is off; then a page's tree is that of the
- * node where it lies now, and a KSM page that was migrated must be placed anew:
+ * One tree, or one for each NUMA node when merging across nodes is off; then a page's tree is
+ * that of the node where it lies now, and a KSM page that was migrated must be placed anew:
  *
  *	no equal page in the new tree     it goes there
  *	an equal one with room            if mapped once, it is offered for merging into that one
@@ -11,11 +11,12 @@
  *	the equal one lies on another
  *	NUMA node itself                  it takes that one's place, which goes to migrate_nodes
  *
- * A step compares the first eight bytes, which the node has; the frames are touched when those are equal.
- * Stale nodes met on the way are removed, and since that may turn the tree, the search begins again.
+ * A step compares the first eight bytes, which the node has; the frames are touched when those
+ * are equal. Stale nodes met on the way are removed, and since that may turn the tree, the
+ * search begins again.
  *
- * Locks: thread_mutex; the frame found is locked for a moment, as Linux does it to wait for a migration: a
- * lock that is busy ends the matter for this pass (K20).
+ * Locks: thread_mutex; the frame found is locked for a moment, as Linux does it to wait for a
+ * migration: a lock that is busy ends the matter for this pass (K20).
  */
 #include "ksm_internal.h"
 
@@ -27,7 +28,8 @@ struct place {
 };
 
 /* False: a stale node was met and removed, the place is void. */
-static bool descend(struct ksm *ksm, struct rb_root *root, const struct frame *frame, bool prune, struct place *place)
+static bool descend(struct ksm *ksm, struct rb_root *root, const struct frame *frame, bool prune,
+		    struct place *place)
 {
 	const struct frames *frames = &ksm->vm->frames;
 	uint64_t prefix = content_prefix(frame->content);
@@ -35,7 +37,8 @@ static bool descend(struct ksm *ksm, struct rb_root *root, const struct frame *f
 
 	*place = (struct place){ 0 };
 	while (*link) {
-		struct ksm_stable_node *node = container_of(*link, struct ksm_stable_node, node), *dup = node;
+		struct ksm_stable_node *node = container_of(*link, struct ksm_stable_node, node),
+				       *dup = node;
 		bool right;
 
 		if (__builtin_expect(node_is_chain(node), 0))
@@ -78,7 +81,8 @@ static void take_from_migrate_list(struct ksm_stable_node *node, uint32_t nid)
 }
 
 /* The scanned frame itself, if others may join it now. */
-static enum stable_result offer(struct ksm *ksm, struct ksm_stable_node *node, struct frame *frame, struct frame **ret)
+static enum stable_result offer(struct ksm *ksm, struct ksm_stable_node *node, struct frame *frame,
+				struct frame **ret)
 {
 	if (!node_is_candidate(ksm, node, 0))
 		return STABLE_NONE;
@@ -105,9 +109,10 @@ static void replace_misplaced(struct ksm *ksm, struct rb_root *root, const struc
 }
 
 /* Both stay, as dups of a chain. */
-static enum stable_result append_to_chain(struct ksm *ksm, struct rb_root *root, const struct place *place,
-					  struct ksm_stable_node *page_node, uint32_t nid, struct frame *frame,
-					  struct frame **ret)
+static enum stable_result append_to_chain(struct ksm *ksm, struct rb_root *root,
+					  const struct place *place,
+					  struct ksm_stable_node *page_node, uint32_t nid,
+					  struct frame *frame, struct frame **ret)
 {
 	struct ksm_stable_node *chain = place->node;
 

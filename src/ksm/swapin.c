@@ -4,18 +4,22 @@
  *
  * A KSM page in the swap cache still is one, and may be mapped again as it is. Once it was
  * freed, what is read back is an ordinary page that belongs to whoever faults first; other
- * processes' entries for the same slot cannot share it, for a page has one anon_vma and one index, and get copies.
- * ksmd merges them again when it comes by.
+ * processes' entries for the same slot cannot share it, for a page has one anon_vma and one
+ * index, and get copies. ksmd merges them again when it comes by.
  *
  * Locks: the frames are locked by the caller; mmap_lock of the VMA's mm is held.
  */
 #include "ksm_internal.h"
 
-/* Looking at the anon_vma's root, as Linux does, would need it to be alive: the frame may be unmapped. */
+/*
+ * Looking at the anon_vma's root, as Linux does, would need it to be alive: the frame may be
+ * unmapped.
+ */
 /* May be shared: this family's, at its own index. */
 static bool fits(const struct frame *frame, const struct vma *vma, uint64_t addr)
 {
-	return frame->index == vma_linear_index(vma, addr) && vma_linked_to(vma, frame_mapping(frame));
+	return frame->index == vma_linear_index(vma, addr) &&
+	       vma_linked_to(vma, frame_mapping(frame));
 }
 
 static struct frame *copy_for(struct vm *vm, struct frame *frame, struct vma *vma, uint64_t addr)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The unstable trees: pages that kept still from one pass to the next, in the order of the contents
- * that they had when they were put there (K23, K24). They may change while they are in it, so the tree is only
- * probably in order, and lives for one pass.
+ * The unstable trees: pages that kept still from one pass to the next, in the order of the
+ * contents that they had when they were put there (K23, K24). They may change while they are in
+ * it, so the tree is only probably in order, and lives for one pass.
  *
- * What a search finds in a tree out of order depends on its shape and on the contents *now*, so every step has
- * to look at the page that is now mapped where the item says: and to give up when none is. Looking means
- * mm -> VMA -> page table -> frame -> contents, each far away. Instead an item carries the first eight
- * bytes of its page together with the epoch in which they were read. An epoch is a call from outside
- * (ksm.c): nothing but ksmd ran since it began, and ksmd neither writes to a page nor unmaps one from an item
- * that is in this tree. (It may exchange the frame for one of equal contents, e.g. when the page is merged by way of
- * a forked mm; that matters only where contents are equal, and then the page is looked up.) So
- * within an epoch the prefix is right and the page is there; else the step looks, and renews both.
+ * What a search finds in a tree out of order depends on its shape and on the contents *now*, so
+ * every step has to look at the page that is now mapped where the item says: and to give up
+ * when none is. Looking means mm -> VMA -> page table -> frame -> contents, each far away.
+ * Instead an item carries the first eight bytes of its page together with the epoch in which
+ * they were read. An epoch is a call from outside (ksm.c): nothing but ksmd ran since it began,
+ * and ksmd neither writes to a page nor unmaps one from an item that is in this tree. (It may
+ * exchange the frame for one of equal contents, e.g. when the page is merged by way of a forked
+ * mm; that matters only where contents are equal, and then the page is looked up.) So within an
+ * epoch the prefix is right and the page is there; else the step looks, and renews both.
  *
  * Locks: thread_mutex; each look takes the item's mmap_lock for read.
  */
@@ -25,7 +26,10 @@ void unstable_reset(struct ksm *ksm)
 	ksm->epoch = ksm->call_seq == UINT32_MAX ? UINT16_MAX : 1;
 }
 
-/* Linux forgets to: the next pass has the same number, and would erase these from a tree that they are not in. */
+/*
+ * Linux forgets to: the next pass has the same number, and would erase these from a tree that
+ * they are not in.
+ */
 void unstable_orphan_all(struct ksm *ksm)
 {
 	struct ksm_mm_slot *slot;
@@ -65,8 +69,8 @@ static bool prefix_is_right(const struct ksm *ksm, const struct ksm_rmap_item *i
 	return item->epoch == ksm->epoch && ksm->epoch != UINT16_MAX;
 }
 
-struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_item *item, struct frame *frame,
-					     struct frame **tree_frame)
+struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_item *item,
+					     struct frame *frame, struct frame **tree_frame)
 {
 	uint64_t prefix = content_prefix(frame->content);
 	uint32_t nid = tree_of(ksm, frame);
@@ -77,7 +81,8 @@ struct ksm_rmap_item *unstable_search_insert(struct ksm *ksm, struct ksm_rmap_it
 		struct ksm_rmap_item *tree_item = container_of(*link, struct ksm_rmap_item, node);
 		bool right = prefix > tree_item->prefix;
 
-		if (__builtin_expect(prefix == tree_item->prefix || !prefix_is_right(ksm, tree_item), 0)) {
+		if (__builtin_expect(
+			    prefix == tree_item->prefix || !prefix_is_right(ksm, tree_item), 0)) {
 			struct frame *found = mergeable_page(ksm, tree_item);
 			int order;
 

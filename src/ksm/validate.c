@@ -2,15 +2,16 @@
 /*
  * Recounting all that ksm/ counts and links (K5, K39).
  *
- * Three walks meet: over the slots and their items, over the trees and lists with the nodes and what hangs on
- * them, and over all frames. Each thing is counted where it is found, and found once: an item on its slot's list and, if
- * stable, on its node's list; a live node by its frame, and a KSM frame by its node.
+ * Three walks meet: over the slots and their items, over the trees and lists with the nodes and
+ * what hangs on them, and over all frames. Each thing is counted where it is found, and found
+ * once: an item on its slot's list and, if stable, on its node's list; a live node by its
+ * frame, and a KSM frame by its node.
  *
- * The stable tree must be in order by contents. The unstable tree need not be (unstable_tree.c), only
- * be a tree of the items that say they are in it.
+ * The stable tree must be in order by contents. The unstable tree need not be
+ * (unstable_tree.c), only be a tree of the items that say they are in it.
  *
- * Stale nodes are allowed anywhere: they are noticed when somebody looks (K3). Looking here would change what
- * is being looked at, so node_frame() is not used.
+ * Stale nodes are allowed anywhere: they are noticed when somebody looks (K3). Looking here
+ * would change what is being looked at, so node_frame() is not used.
  *
  * Locks: none; no call is under way.
  */
@@ -34,7 +35,8 @@ static void check_item(struct check *c, const struct ksm_rmap_item *item, const 
 {
 	uint64_t flags = item->address & (STABLE_FLAG | UNSTABLE_FLAG), addr = item_address(item);
 
-	REPORT_UNLESS(c->report, item->mm == mm, "ksm: item %#" PRIx64 " of mm %u is of another mm", addr, mm->id);
+	REPORT_UNLESS(c->report, item->mm == mm, "ksm: item %#" PRIx64 " of mm %u is of another mm",
+		      addr, mm->id);
 	REPORT_UNLESS(c->report, flags != (STABLE_FLAG | UNSTABLE_FLAG),
 		      "ksm: item %#" PRIx64 " of mm %u is stable and unstable", addr, mm->id);
 	if (flags & STABLE_FLAG) {
@@ -46,13 +48,15 @@ static void check_item(struct check *c, const struct ksm_rmap_item *item, const 
 
 		c->count.pages_unshared++;
 		REPORT_UNLESS(c->report, age <= 1 && item->nid < c->ksm->vm->frames.nr_nodes,
-			      "ksm: item %#" PRIx64 " of mm %u: age %u, tree %u", addr, mm->id, age, item->nid);
+			      "ksm: item %#" PRIx64 " of mm %u: age %u, tree %u", addr, mm->id, age,
+			      item->nid);
 		/* The pass that inserted it has ended, or begun anew: then it is in no tree. */
 		if (!age && item->nid < c->ksm->vm->frames.nr_nodes)
 			c->nr_in_tree[item->nid]++;
 	} else {
 		REPORT_UNLESS(c->report, !(item->address & ~PAGE_MASK),
-			      "ksm: item %#" PRIx64 " of mm %u has a pass number but is in no tree", addr, mm->id);
+			      "ksm: item %#" PRIx64 " of mm %u has a pass number but is in no tree",
+			      addr, mm->id);
 	}
 }
 
@@ -64,25 +68,30 @@ static void check_slot(struct check *c, struct ksm_mm_slot *slot, bool *cursor_f
 	bool at_cursor = scan->mm_slot == slot, place_found = scan->rmap_list == &slot->rmap_list;
 
 	c->nr_slots++;
-	REPORT_UNLESS(c->report, mm->ksm_slot == slot && (mm->flags & MMF_VM_MERGEABLE) && mm->count > 0,
+	REPORT_UNLESS(c->report,
+		      mm->ksm_slot == slot && (mm->flags & MMF_VM_MERGEABLE) && mm->count > 0,
 		      "ksm: mm %u does not know that it is registered", mm->id);
 	for (struct ksm_rmap_item *item = slot->rmap_list; item; item = item->next) {
 		nr_items++;
 		check_item(c, item, mm);
 		place_found |= scan->rmap_list == &item->next;
-		REPORT_UNLESS(c->report, !item->next || item_address(item) < item_address(item->next),
-			      "ksm: items of mm %u out of order at %#" PRIx64, mm->id, item_address(item));
+		REPORT_UNLESS(c->report,
+			      !item->next || item_address(item) < item_address(item->next),
+			      "ksm: items of mm %u out of order at %#" PRIx64, mm->id,
+			      item_address(item));
 	}
 	nr_stable += c->nr_stable_items;
 	c->count.rmap_items += nr_items;
-	REPORT_UNLESS(c->report, mm->ksm_rmap_items == nr_items, "ksm: mm %u: ksm_rmap_items %" PRId64 ", recounted %" PRId64,
-		      mm->id, mm->ksm_rmap_items, nr_items);
+	REPORT_UNLESS(c->report, mm->ksm_rmap_items == nr_items,
+		      "ksm: mm %u: ksm_rmap_items %" PRId64 ", recounted %" PRId64, mm->id,
+		      mm->ksm_rmap_items, nr_items);
 	REPORT_UNLESS(c->report, mm->ksm_merging_pages == nr_stable,
-		      "ksm: mm %u: ksm_merging_pages %" PRId64 ", recounted %" PRId64, mm->id, mm->ksm_merging_pages,
-		      nr_stable);
+		      "ksm: mm %u: ksm_merging_pages %" PRId64 ", recounted %" PRId64, mm->id,
+		      mm->ksm_merging_pages, nr_stable);
 	if (at_cursor) {
 		*cursor_found = true;
-		REPORT_UNLESS(c->report, place_found, "ksm: the cursor's place is not on the items of mm %u", mm->id);
+		REPORT_UNLESS(c->report, place_found,
+			      "ksm: the cursor's place is not on the items of mm %u", mm->id);
 	}
 }
 
@@ -110,7 +119,8 @@ static const struct frame *live_frame(const struct ksm *ksm, const struct ksm_st
 	return kframe->mapping == ((uintptr_t)node | MAPPING_KSM) ? kframe : NULL;
 }
 
-static void check_frame(struct check *c, const struct ksm_stable_node *node, const struct frame *kframe)
+static void check_frame(struct check *c, const struct ksm_stable_node *node,
+			const struct frame *kframe)
 {
 	c->nr_live_nodes++;
 	REPORT_UNLESS(c->report, kframe->refcount > 0, "ksm: KSM pfn %u is free", node->kpfn);
@@ -132,11 +142,13 @@ static void check_node(struct check *c, const struct ksm_stable_node *node)
 		check_frame(c, node, kframe);
 	cds_hlist_for_each_entry_2(item, &node->hlist, hlist) {
 		len++;
-		REPORT_UNLESS(c->report, item_is_on(item, node), "ksm: item %#" PRIx64 " is on the list of pfn %u unawares",
+		REPORT_UNLESS(c->report, item_is_on(item, node),
+			      "ksm: item %#" PRIx64 " is on the list of pfn %u unawares",
 			      item_address(item), node->kpfn);
 	}
-	REPORT_UNLESS(c->report, len == node->rmap_hlist_len, "ksm: pfn %u: %d items, recounted %" PRId64, node->kpfn,
-		      node->rmap_hlist_len, len);
+	REPORT_UNLESS(c->report, len == node->rmap_hlist_len,
+		      "ksm: pfn %u: %d items, recounted %" PRId64, node->kpfn, node->rmap_hlist_len,
+		      len);
 	c->nr_listed_items += len;
 	if (len) {
 		c->count.pages_shared++;
@@ -163,7 +175,8 @@ static const struct ksm_stable_node *check_chain(struct check *c, struct ksm_sta
 }
 
 /* -1, 0, 1; stale nodes have only their first bytes left. */
-static int order(const struct ksm *ksm, const struct ksm_stable_node *a, const struct ksm_stable_node *b)
+static int order(const struct ksm *ksm, const struct ksm_stable_node *a,
+		 const struct ksm_stable_node *b)
 {
 	const struct frame *fa = live_frame(ksm, a), *fb = live_frame(ksm, b);
 
@@ -190,14 +203,16 @@ static void check_stable_tree(struct check *c, uint32_t nid)
 			shown = check_chain(c, node);
 		} else {
 			check_node(c, node);
-			REPORT_UNLESS(c->report, node->nid == nid, "ksm: pfn %u is in tree %u and says %u", node->kpfn, nid,
+			REPORT_UNLESS(c->report, node->nid == nid,
+				      "ksm: pfn %u is in tree %u and says %u", node->kpfn, nid,
 				      node->nid);
 		}
 		/* An empty chain waits for a search to meet it (K35). */
 		if (!shown)
 			continue;
 		REPORT_UNLESS(c->report, !before || order(c->ksm, before, shown) < 0,
-			      "ksm: stable tree %u: pfns %u and %u are out of order", nid, before->kpfn, shown->kpfn);
+			      "ksm: stable tree %u: pfns %u and %u are out of order", nid,
+			      before->kpfn, shown->kpfn);
 		before = shown;
 	}
 }
@@ -208,7 +223,10 @@ static void check_unstable_tree(struct check *c, uint32_t nid)
 	const char *wrong;
 	uint64_t nr = 0;
 
-	/* Between passes the tree is what the last one left; its items have been freed or changed since. */
+	/*
+	 * Between passes the tree is what the last one left; its items have been freed or
+	 * changed since.
+	 */
 	if (c->ksm->scan.mm_slot == &c->ksm->mm_head)
 		return;
 	wrong = rb_validate(root, NULL, &nr);
@@ -220,10 +238,12 @@ static void check_unstable_tree(struct check *c, uint32_t nid)
 		const struct ksm_rmap_item *item = container_of(rb, struct ksm_rmap_item, node);
 
 		REPORT_UNLESS(c->report, (item->address & UNSTABLE_FLAG) && item->nid == nid,
-			      "ksm: item %#" PRIx64 " is in unstable tree %u unawares", item_address(item), nid);
+			      "ksm: item %#" PRIx64 " is in unstable tree %u unawares",
+			      item_address(item), nid);
 	}
-	REPORT_UNLESS(c->report, (int64_t)nr == c->nr_in_tree[nid], "ksm: unstable tree %u has %" PRIu64 " items, not %" PRId64,
-		      nid, nr, c->nr_in_tree[nid]);
+	REPORT_UNLESS(c->report, (int64_t)nr == c->nr_in_tree[nid],
+		      "ksm: unstable tree %u has %" PRIu64 " items, not %" PRId64, nid, nr,
+		      c->nr_in_tree[nid]);
 }
 
 static void check_migrating(struct check *c)
@@ -232,7 +252,8 @@ static void check_migrating(struct check *c)
 
 	cds_list_for_each_entry(node, &c->ksm->migrate_nodes, list) {
 		check_node(c, node);
-		REPORT_UNLESS(c->report, node_is_migrating(c->ksm, node) && !c->ksm->knobs.merge_across_nodes,
+		REPORT_UNLESS(c->report,
+			      node_is_migrating(c->ksm, node) && !c->ksm->knobs.merge_across_nodes,
 			      "ksm: pfn %u is on migrate_nodes unawares", node->kpfn);
 	}
 }
@@ -246,7 +267,8 @@ static void check_frames(struct check *c)
 
 	for (uint32_t pfn = 0; pfn < frames->nr_frames; pfn++)
 		nr += frame_node(frame_of_pfn(frames, pfn)) != NULL;
-	REPORT_UNLESS(c->report, nr == c->nr_live_nodes, "ksm: %" PRIu64 " frames name a stable node, %" PRIu64 " nodes are live", nr,
+	REPORT_UNLESS(c->report, nr == c->nr_live_nodes,
+		      "ksm: %" PRIu64 " frames name a stable node, %" PRIu64 " nodes are live", nr,
 		      c->nr_live_nodes);
 }
 
@@ -261,16 +283,18 @@ static void check_zero_pages(struct check *c)
 		sum += mm->ksm_zero_pages;
 	}
 	REPORT_UNLESS(c->report, leaked || sum == c->ksm->count.ksm_zero_pages,
-		      "ksm: ksm_zero_pages %" PRId64 ", all mms' together %" PRId64, c->ksm->count.ksm_zero_pages, sum);
+		      "ksm: ksm_zero_pages %" PRId64 ", all mms' together %" PRId64,
+		      c->ksm->count.ksm_zero_pages, sum);
 }
 
 static void check_counters(struct check *c)
 {
 	const struct ksm_counters *count = &c->ksm->count;
 
-#define SAME(name)                                                                                             \
-	REPORT_UNLESS(c->report, count->name == c->count.name, "ksm: " #name " %" PRId64 ", recounted %" PRId64, \
-		      count->name, c->count.name)
+#define SAME(name)                                                                   \
+	REPORT_UNLESS(c->report, count->name == c->count.name,                       \
+		      "ksm: " #name " %" PRId64 ", recounted %" PRId64, count->name, \
+		      c->count.name)
 	SAME(pages_shared);
 	SAME(pages_sharing);
 	SAME(pages_unshared);
@@ -279,10 +303,12 @@ static void check_counters(struct check *c)
 	SAME(stable_node_dups);
 #undef SAME
 	REPORT_UNLESS(c->report, c->nr_stable_items == c->nr_listed_items,
-		      "ksm: %" PRId64 " items are stable, %" PRId64 " are on the lists of nodes", c->nr_stable_items,
-		      c->nr_listed_items);
-	REPORT_UNLESS(c->report, c->ksm->item_pool.nr_used == (uint64_t)c->count.rmap_items, "ksm: rmap_items leaked");
-	REPORT_UNLESS(c->report, c->ksm->node_pool.nr_used == c->nr_nodes, "ksm: stable nodes leaked");
+		      "ksm: %" PRId64 " items are stable, %" PRId64 " are on the lists of nodes",
+		      c->nr_stable_items, c->nr_listed_items);
+	REPORT_UNLESS(c->report, c->ksm->item_pool.nr_used == (uint64_t)c->count.rmap_items,
+		      "ksm: rmap_items leaked");
+	REPORT_UNLESS(c->report, c->ksm->node_pool.nr_used == c->nr_nodes,
+		      "ksm: stable nodes leaked");
 	REPORT_UNLESS(c->report, c->ksm->slot_pool.nr_used == c->nr_slots, "ksm: slots leaked");
 }
 
@@ -303,7 +329,8 @@ void ksm_validate(struct vm *vm, struct report *report)
 	check_counters(&c);
 }
 
-void ksm_for_each_anon_vma_ref(const struct vm *vm, void (*fn)(struct anon_vma *anon_vma, void *arg), void *arg)
+void ksm_for_each_anon_vma_ref(const struct vm *vm,
+			       void (*fn)(struct anon_vma *anon_vma, void *arg), void *arg)
 {
 	struct ksm *ksm = ksm_of(vm);
 	struct ksm_mm_slot *slot;

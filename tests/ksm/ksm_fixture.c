@@ -12,8 +12,8 @@ void fixture_setup(struct fixture *f, const struct setup *setup)
 		setup = &defaults;
 	config.thp = setup->thp;
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(vm_init(&f->vm, &config, MAX(setup->nr_nodes, 1u), setup->frames_per_node, 0,
-				 setup->content_bytes ? setup->content_bytes : 64),
+	assert_int_equal(vm_init(&f->vm, &config, MAX(setup->nr_nodes, 1u), setup->frames_per_node,
+				 0, setup->content_bytes ? setup->content_bytes : 64),
 			 0);
 	assert_int_equal(rmap_init(&f->vm), 0);
 	assert_int_equal(ksm_init(&f->vm), 0);
@@ -120,7 +120,8 @@ uint64_t map(struct mm *mm, uint64_t nr_pages)
 {
 	uint64_t addr;
 
-	assert_int_equal(vm_mmap(mm, 0, PG(0, nr_pages + 2), RW, SP_MAP_PRIVATE, NULL, 0, &addr), 0);
+	assert_int_equal(vm_mmap(mm, 0, PG(0, nr_pages + 2), RW, SP_MAP_PRIVATE, NULL, 0, &addr),
+			 0);
 	unmap(mm, addr, 1);
 	unmap(mm, PG(addr, nr_pages + 1), 1);
 	return PG(addr, 1);
@@ -163,7 +164,8 @@ int try_put(struct mm *mm, uint64_t addr, uint64_t number)
 	int err = vm_access(mm, addr, true, &frame);
 
 	memcpy(page, &number, sizeof(number));
-	return err ? err : frame_write(&mm->vm->frames, frame, 0, page, mm->vm->frames.content.bytes);
+	return err ? err
+		   : frame_write(&mm->vm->frames, frame, 0, page, mm->vm->frames.content.bytes);
 }
 
 void put(struct mm *mm, uint64_t addr, uint64_t number)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A machine for the tests of ksm/: processes with anonymous mappings, contents of one byte or one number a page,
- * scans, and counters by their names. Every teardown validates and checks that nothing leaked.
+ * A machine for the tests of ksm/: processes with anonymous mappings, contents of one byte or
+ * one number a page, scans, and counters by their names. Every teardown validates and checks
+ * that nothing leaked.
  *
  * Tests are written as in the facts: S(k) is k complete scans.
  */

@@ -104,7 +104,10 @@ static void a_chain_without_live_dups_is_freed(void **state)
 	scan(f, 2);
 	expect_counter(f, stable_node_dups, 3);
 	unmap(mm, p, 6);
-	/* Freeing mm's items removes the dups, and leaves the chain empty; the other's page meets it. */
+	/*
+	 * Freeing mm's items removes the dups, and leaves the chain empty; the other's page
+	 * meets it.
+	 */
 	scan(f, 1);
 	expect_counter(f, stable_node_dups, 0);
 	expect_counter(f, stable_node_chains, 0);

@@ -14,7 +14,8 @@ static void listen(void *arg, enum event_id id, const uint64_t *args)
 	(void)arg;
 	if (id > EV_ksm_advisor)
 		return;
-	snprintf(trace + used, sizeof(trace) - used, "%s\n", event_format(line, sizeof(line), id, args));
+	snprintf(trace + used, sizeof(trace) - used, "%s\n",
+		 event_format(line, sizeof(line), id, args));
 }
 
 /* The trace since the last call has these lines, in this order, each with those words. */
@@ -32,8 +33,9 @@ static void expect_trace(const char *const *words, size_t nr)
 		fail_msg("unexpected: %s", line);
 	trace[0] = '\0';
 }
-#define EXPECT_TRACE(...) \
-	expect_trace((const char *const[]){ __VA_ARGS__ }, ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
+#define EXPECT_TRACE(...)                                  \
+	expect_trace((const char *const[]){ __VA_ARGS__ }, \
+		     ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
 
 static void a_life(void **state)
 {
@@ -48,14 +50,18 @@ static void a_life(void **state)
 	scan(f, 1);
 	EXPECT_TRACE("ksm_start_scan: seq=0 rmap_entries=0", "ksm_stop_scan: seq=0 rmap_entries=3");
 	scan(f, 1);
-	EXPECT_TRACE("ksm_start_scan: seq=1 rmap_entries=3", "ksm_merge_with_ksm_page:", "ksm_merge_with_ksm_page:",
+	EXPECT_TRACE("ksm_start_scan: seq=1 rmap_entries=3",
+		     "ksm_merge_with_ksm_page:", "ksm_merge_with_ksm_page:",
 		     "ksm_merge_with_ksm_page:", "ksm_stop_scan: seq=1 rmap_entries=3");
-	/* Unmapped: the node goes with its items, of which the first in line is told of by the node alone. */
+	/*
+	 * Unmapped: the node goes with its items, of which the first in line is told of by the
+	 * node alone.
+	 */
 	unmap(mm, a, 3);
 	(void)map_mergeable(mm, 1, 1);
 	scan(f, 1);
-	EXPECT_TRACE("ksm_start_scan: seq=2", "ksm_remove_rmap_item:", "ksm_remove_rmap_item:", "ksm_remove_ksm_page:",
-		     "ksm_stop_scan: seq=2 rmap_entries=1");
+	EXPECT_TRACE("ksm_start_scan: seq=2", "ksm_remove_rmap_item:", "ksm_remove_rmap_item:",
+		     "ksm_remove_ksm_page:", "ksm_stop_scan: seq=2 rmap_entries=1");
 	mm_exit(mm);
 	EXPECT_TRACE("ksm_exit: mm=1");
 	scan(f, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fork and exit of processes with merged pages (K27, K38, M4, L8; scenarios 18 to 20, 38, V3), and when pages that
- * are gone are noticed (K3, W2).
+ * Fork and exit of processes with merged pages (K27, K38, M4, L8; scenarios 18 to 20, 38, V3),
+ * and when pages that are gone are noticed (K3, W2).
  */
 #include "ksm_fixture.h"
 

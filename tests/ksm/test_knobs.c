@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of /sys/kernel/mm/ksm: defaults, what they accept, what they refuse (K31, K35, K40a, V16; scenario 5), and
- * the advisor's arithmetic against values computed by hand (K41).
+ * The files of /sys/kernel/mm/ksm: defaults, what they accept, what they refuse (K31, K35,
+ * K40a, V16; scenario 5), and the advisor's arithmetic against values computed by hand (K41).
  */
 #include "ksm_fixture.h"
 
@@ -225,14 +225,14 @@ static void advise_after(struct fixture *f, uint64_t seconds, uint64_t cpu_ms)
  * Start: 500 pages, no change yet.
  *
  *	s = 100, 10 s CPU: cpu 10, factor 200, change 30*100/100 = 30;
- *	         500*100/200 = 250, *30/100 = 75; a percent is 50 pages: at most 3500, at least 500 -> 500
+ *	         500*100/200 = 250, *30/100 = 75; a percent is 50 pages: 500..3500 -> 500
  *	s = 300, 30 s CPU: cpu 10, factor 66, change (70*30 + 30*300)/100 = 111;
  *	         500*100/66 = 757, *111/100 = 840; 50: 500..3500 -> 840
  *	s = 1000, 700 s CPU: cpu 70, factor 20, change (70*111 + 30*333)/100 = 177;
  *	         840*100/20 = 4200, *177/100 = 7434; 840/70 = 12: at most 840, at least 120 -> 840
  *	s = 2, no CPU: cpu 1, factor 10000, change (70*177 + 30*1)/100 = 124;
  *	         840*100/10000 = 8, *124/100 = 9; 840: at least 8400, at most 58800 -> 8400
- *	s = 0 counts as 1: factor 20000, change (70*124 + 30*50)/100 = 101; 8400: at least 84000 -> 30000
+ *	s = 0 counts as 1: factor 20000, change (70*124 + 30*50)/100 = 101; 84000.. -> 30000
  */
 static void advisor_arithmetic(void **state)
 {
@@ -262,7 +262,10 @@ static void advisor_arithmetic(void **state)
 	expect_knob(f, "pages_to_scan", "700");
 }
 
-/* In a running machine: a small process is scanned with ever fewer pages, down to what ten percent of CPU are. */
+/*
+ * In a running machine: a small process is scanned with ever fewer pages, down to what ten
+ * percent of CPU are.
+ */
 static void the_advisor_works_at_the_end_of_a_pass(void **state)
 {
 	struct fixture *f = *state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ksmd remembers within a call what it has looked at (ksm.c). With the call counter saturated it looks every time,
- * as Linux does. Two machines, one of each kind, are put through the same random operations, most of them between the
- * batches of a pass: every counter and every page must be the same.
+ * ksmd remembers within a call what it has looked at (ksm.c). With the call counter saturated
+ * it looks every time, as Linux does. Two machines, one of each kind, are put through the same
+ * random operations, most of them between the batches of a pass: every counter and every page
+ * must be the same.
  *
  * Also here: the counters when they saturate.
  */
@@ -39,7 +40,8 @@ static void start(struct twin *t, bool remembers)
 
 static void operate(struct twin *t, struct random r)
 {
-	uint32_t what = random_below(&r, 14), i = random_below(&r, 3), page = random_below(&r, NR_PAGES);
+	uint32_t what = random_below(&r, 14), i = random_below(&r, 3),
+		 page = random_below(&r, NR_PAGES);
 	uint32_t nr = 1 + random_below(&r, 12), few = random_below(&r, 2);
 	struct mm *mm = t->mm[i];
 	uint64_t addr = PG(t->addr[i], page);
@@ -50,7 +52,8 @@ static void operate(struct twin *t, struct random r)
 	case 2:
 	case 3: /* few contents, or nearly unique ones that begin alike */
 		for (uint32_t k = page; k < MIN(page + nr, (uint32_t)NR_PAGES); k++) {
-			uint64_t number = few ? random_below(&r, 3) : (uint64_t)random_below(&r, 400) << 56;
+			uint64_t number =
+				few ? random_below(&r, 3) : (uint64_t)random_below(&r, 400) << 56;
 
 			put(mm, PG(t->addr[i], k), number);
 		}
@@ -81,7 +84,8 @@ static void operate(struct twin *t, struct random r)
 static void compare(struct twin *a, struct twin *b)
 {
 	for (unsigned int i = 0; ksm_counter_name(i); i++)
-		assert_int_equal(counter(&a->f, ksm_counter_name(i)), counter(&b->f, ksm_counter_name(i)));
+		assert_int_equal(counter(&a->f, ksm_counter_name(i)),
+				 counter(&b->f, ksm_counter_name(i)));
 	for (int i = 0; i < 3; i++) {
 		for (uint32_t page = 0; page < NR_PAGES; page++)
 			assert_int_equal(vm_pte(a->mm[i], PG(a->addr[i], page)),
@@ -110,7 +114,10 @@ static void remembering_changes_nothing(void **state)
 	fixture_teardown(&looks.f);
 }
 
-/* Enough pages for windows of them to be fetched ahead (lookahead.c), many with contents that begin alike. */
+/*
+ * Enough pages for windows of them to be fetched ahead (lookahead.c), many with contents that
+ * begin alike.
+ */
 static void big_processes(void **state)
 {
 	const uint64_t nr = 3000;
@@ -136,7 +143,8 @@ static void big_processes(void **state)
 		for (int k = 0; k < 2; k++)
 			assert_int_equal(ksm_scan_passes(&twin[k].f.vm, 1), 0);
 		for (unsigned int i = 0; ksm_counter_name(i); i++)
-			assert_int_equal(counter(&twin[0].f, ksm_counter_name(i)), counter(&twin[1].f, ksm_counter_name(i)));
+			assert_int_equal(counter(&twin[0].f, ksm_counter_name(i)),
+					 counter(&twin[1].f, ksm_counter_name(i)));
 		for (uint64_t i = 0; i < nr; i++)
 			assert_int_equal(vm_pte(twin[0].mm[0], PG(twin[0].addr[0], i)),
 					 vm_pte(twin[1].mm[0], PG(twin[1].addr[0], i)));

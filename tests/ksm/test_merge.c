@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What merges, when, and what breaks it again: the easy scenarios of the facts (1-12, 15-17, 21, 22).
+ * What merges, when, and what breaks it again: the easy scenarios of the facts (1-12, 15-17,
+ * 21, 22).
  */
 #include "ksm_fixture.h"
 
@@ -121,7 +122,10 @@ static void advice_splits_and_joins(void **state)
 	assert_int_equal(mm->map_count, 3);
 	advise(mm, PG(a, 3), 3, SP_MADV_UNMERGEABLE);
 	assert_int_equal(mm->map_count, 1);
-	/* Registered, but nothing to visit: the next scan forgets it (K11), and no other can follow (V16). */
+	/*
+	 * Registered, but nothing to visit: the next scan forgets it (K11), and no other can
+	 * follow (V16).
+	 */
 	assert_non_null(mm->ksm_slot);
 	scan(f, 1);
 	assert_null(mm->ksm_slot);
@@ -317,8 +321,10 @@ static void profit(void **state)
 	map_mergeable(mm, 1, 0x78);
 	for (int i = 0; i < 3; i++) {
 		scan(f, 1);
-		assert_int_equal(counter(f, "general_profit"), counter(f, "pages_sharing") * 4096 - 17 * 64);
-		assert_int_equal(stat_of(mm, "ksm_process_profit"), stat_of(mm, "ksm_merging_pages") * 4096 - 17 * 64);
+		assert_int_equal(counter(f, "general_profit"),
+				 counter(f, "pages_sharing") * 4096 - 17 * 64);
+		assert_int_equal(stat_of(mm, "ksm_process_profit"),
+				 stat_of(mm, "ksm_merging_pages") * 4096 - 17 * 64);
 	}
 	expect_counter(f, pages_unshared, 1);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random processes against a simple oracle: an array of numbers for each. Whatever ksmd, fork, swap, migration and
- * advice do to the pages behind them, a process reads what it wrote, and everything recounts.
+ * Random processes against a simple oracle: an array of numbers for each. Whatever ksmd, fork,
+ * swap, migration and advice do to the pages behind them, a process reads what it wrote, and
+ * everything recounts.
  */
 #include "ksm_fixture.h"
 
@@ -62,12 +63,18 @@ static void toggle_knob(struct model *m)
 	static const struct {
 		const char *name, *value;
 	} choices[] = {
-		{ "use_zero_pages", "1" }, { "use_zero_pages", "0" },
-		{ "smart_scan", "1" },     { "smart_scan", "0" },
-		{ "run", "2" },            { "run", "1" },
-		{ "max_page_sharing", "3" }, { "max_page_sharing", "2" },
-		{ "merge_across_nodes", "0" }, { "merge_across_nodes", "1" },
-		{ "stable_node_chains_prune_millisecs", "0" }, { "stable_node_chains_prune_millisecs", "50" },
+		{ "use_zero_pages", "1" },
+		{ "use_zero_pages", "0" },
+		{ "smart_scan", "1" },
+		{ "smart_scan", "0" },
+		{ "run", "2" },
+		{ "run", "1" },
+		{ "max_page_sharing", "3" },
+		{ "max_page_sharing", "2" },
+		{ "merge_across_nodes", "0" },
+		{ "merge_across_nodes", "1" },
+		{ "stable_node_chains_prune_millisecs", "0" },
+		{ "stable_node_chains_prune_millisecs", "50" },
 	};
 	uint32_t i = below(m, ARRAY_SIZE(choices));
 	int err = ksm_knob_set(&m->f.vm, choices[i].name, choices[i].value);
@@ -77,9 +84,10 @@ static void toggle_knob(struct model *m)
 
 static void advise_some(struct model *m, struct process *p, uint32_t from, uint32_t nr)
 {
-	static const int advice[] = { SP_MADV_MERGEABLE, SP_MADV_MERGEABLE, SP_MADV_UNMERGEABLE, SP_MADV_DONTFORK,
-				      SP_MADV_DOFORK };
-	int err = vm_madvise(p->mm, PG(p->addr, from), nr * PAGE_SIZE, advice[below(m, ARRAY_SIZE(advice))]);
+	static const int advice[] = { SP_MADV_MERGEABLE, SP_MADV_MERGEABLE, SP_MADV_UNMERGEABLE,
+				      SP_MADV_DONTFORK, SP_MADV_DOFORK };
+	int err = vm_madvise(p->mm, PG(p->addr, from), nr * PAGE_SIZE,
+			     advice[below(m, ARRAY_SIZE(advice))]);
 
 	assert_true(err == 0 || err == -ENOMEM); /* a hole */
 }

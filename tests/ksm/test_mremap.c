@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Merged pages under mremap (M1; scenarios 23, 24, 27), and the linear index that an rmap_item keeps (S5).
+ * Merged pages under mremap (M1; scenarios 23, 24, 27), and the linear index that an rmap_item
+ * keeps (S5).
  */
 #include "ksm_fixture.h"
 

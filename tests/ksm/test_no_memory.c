@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A short life of a machine, in which the Nth allocation fails, for every N: whatever fails is told as -ENOMEM or
- * is what Linux's ksmd would try again, contents are right, nothing leaks, everything recounts.
+ * A short life of a machine, in which the Nth allocation fails, for every N: whatever fails is
+ * told as -ENOMEM or is what Linux's ksmd would try again, contents are right, nothing leaks,
+ * everything recounts.
  */
 #include "ksm_fixture.h"
 
@@ -101,7 +102,10 @@ static void live(struct life *l)
 	check(l, l->mm);
 }
 
-/* One life in which `count` allocations from the Nth on fail (0: none); returns how many were made. */
+/*
+ * One life in which `count` allocations from the Nth on fail (0: none); returns how many were
+ * made.
+ */
 static uint64_t life(uint64_t n, uint64_t count)
 {
 	struct life l;

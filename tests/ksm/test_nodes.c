@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * merge_across_nodes = 0: a tree for each NUMA node, and KSM pages that migrate to another (K17, K30a, W5).
+ * merge_across_nodes = 0: a tree for each NUMA node, and KSM pages that migrate to another
+ * (K17, K30a, W5).
  */
 #include "ksm_fixture.h"
 
@@ -102,7 +103,10 @@ static void equal_nodes_form_a_chain(void **state)
 	assert_int_equal(node_at(mm, PG(a, 2))->nid, 0);
 }
 
-/* With one mapping it is offered the other page, but a KSM page cannot be write-protected: Linux 7.2 finds no anon_vma. */
+/*
+ * With one mapping it is offered the other page, but a KSM page cannot be write-protected:
+ * Linux 7.2 finds no anon_vma.
+ */
 static void a_single_mapping_stays_on_the_list(void **state)
 {
 	struct fixture *f = *state;
@@ -174,7 +178,9 @@ static void a_misplaced_node_is_replaced(void **state)
 	move(mm, b, 0);
 	move(other, a, 1);
 	ksm_do_scan(&f->vm, 1);
-	assert_ptr_equal(container_of(ksm_of(&f->vm)->stable_tree[0].node, struct ksm_stable_node, node), node_b);
+	assert_ptr_equal(
+		container_of(ksm_of(&f->vm)->stable_tree[0].node, struct ksm_stable_node, node),
+		node_b);
 	assert_true(node_is_migrating(ksm_of(&f->vm), node_a));
 	fixture_validate(f);
 	scan(f, 1);

@@ -14,7 +14,8 @@ static void table_of_skips(void **state)
 
 	put(mm, map_mergeable(mm, 1, -1), 4711);
 	for (unsigned int n = 1; n <= 50; n++) {
-		int64_t scanned = counter(f, "pages_scanned"), skipped = counter(f, "pages_skipped");
+		int64_t scanned = counter(f, "pages_scanned"),
+			skipped = counter(f, "pages_skipped");
 		bool now = processed[next] == n;
 
 		next += now;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Merged pages that are swapped out and come back, and that migrate (W1 to W5, V4, V5, V10; scenarios 34, 35).
+ * Merged pages that are swapped out and come back, and that migrate (W1 to W5, V4, V5, V10;
+ * scenarios 34, 35).
  */
 #include "ksm_fixture.h"
 
@@ -107,7 +108,10 @@ static void after_run_2_it_is_copied(void **state)
 	drop(f, frame);
 }
 
-/* V4: unmerged meanwhile, they refault to the KSM page, and it has no items for them after the next pass. */
+/*
+ * V4: unmerged meanwhile, they refault to the KSM page, and it has no items for them after the
+ * next pass.
+ */
 static void a_ksm_page_in_an_unmerged_vma(void **state)
 {
 	struct fixture *f = *state;
@@ -160,7 +164,10 @@ static void migration_changes_the_pfn_alone(void **state)
 	expect_counter(f, pages_sharing, 8);
 }
 
-/* Pages in the tree of a pass that are evicted, moved or rewritten before the pass goes on (K23). */
+/*
+ * Pages in the tree of a pass that are evicted, moved or rewritten before the pass goes on
+ * (K23).
+ */
 static void the_unstable_tree_looks_at_what_is_there_now(void **state)
 {
 	struct fixture *f = *state;
