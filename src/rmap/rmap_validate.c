@@ -66,7 +66,8 @@ static bool collect_all(struct vm *vm, struct mappings *m)
 			addr += n * PAGE_SIZE;
 		}
 	}
-	qsort(m->all, m->nr, sizeof(*m->all), compare);
+	if (m->nr)
+		qsort(m->all, m->nr, sizeof(*m->all), compare);
 	return true;
 }
 
