@@ -6,7 +6,10 @@
  * stops when the page is unmapped; remove_migration_ptes() turns the entries back, into the new frame or,
  * after a failure, into the old one. The second walk has no `done`: it cannot know how many
  * entries there are, which is why a strategy that guesses from the mapcount loses some (V2).
- * Linux tries ten times before it gives a page up (V1).
+ *
+ * Linux tries three times in a batch of pages and seven times the page alone before it gives up one that it cannot
+ * unmap: twenty walks (V1). A page that it can unmap, but that somebody holds a reference on, stays
+ * unmapped while the rest of the three, and of the seven, are tried: four walks.
  *
  * Here the number of entries made is known, so an entry left behind is noticed at once: it is
  * counted, the frame it names is kept for ever (FRAME_ORPHANED), and the caller is told. Linux would crash.
@@ -21,7 +24,8 @@
 
 #include "entry.h"
 
-#define MIGRATE_ATTEMPTS 10
+/* In a batch (NR_MAX_MIGRATE_ASYNC_RETRY), then alone (NR_MAX_MIGRATE_SYNC_RETRY). */
+static const unsigned int max_attempts[] = { 3, 7 };
 
 struct migration {
 	struct vm *vm;
@@ -149,7 +153,7 @@ static bool has_extra_references(const struct frame *frame)
 }
 
 /*
- * One attempt. The caller holds one reference on src. 0, -EAGAIN, -EUCLEAN.
+ * One attempt. The caller holds one reference on src. 0; -EAGAIN: still mapped; -EBUSY: held by somebody; -EUCLEAN.
  */
 static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool first)
 {
@@ -168,8 +172,10 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool fir
 	}
 	if (src->mapcount && first)
 		rmap_audit_left(vm, "migrate: unmap walk", src, src_pfn, TRUTH_MAPPED);
-	if (src->mapcount || has_extra_references(src))
+	if (src->mapcount)
 		err = -EAGAIN;
+	else if (has_extra_references(src))
+		err = -EBUSY;
 	frame_lock(dst);
 	if (!err)
 		move_identity(vm, src, dst);
@@ -194,6 +200,7 @@ int migrate_frame(struct vm *vm, struct frame *frame, int nid)
 {
 	uint32_t src_pfn = frame_pfn(&vm->frames, frame), dst_pfn;
 	struct frame *dst;
+	bool first = true;
 	int err = -EAGAIN;
 
 	SP_ASSERT(frame_is_anon(frame));
@@ -202,8 +209,14 @@ int migrate_frame(struct vm *vm, struct frame *frame, int nid)
 		return -ENOMEM;
 	dst_pfn = frame_pfn(&vm->frames, dst);
 	frame_get(frame);
-	for (int i = 0; i < MIGRATE_ATTEMPTS && err == -EAGAIN; i++)
-		err = attempt(vm, frame, dst, i == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(max_attempts) && (err == -EAGAIN || err == -EBUSY); i++) {
+		unsigned int left = max_attempts[i];
+
+		do {
+			err = attempt(vm, frame, dst, first);
+			first = false;
+		} while (err == -EAGAIN && --left);
+	}
 	if (err == -EAGAIN)
 		err = -EBUSY;
 	if (err && err != -EUCLEAN)
@@ -274,6 +287,11 @@ int vm_compact(struct vm *vm, uint64_t *moved, uint64_t *failed)
 
 		if (frame->refcount <= 0 || frame->mapcount == 0 || !frame_is_anon(frame))
 			continue;
+		/* A page that somebody holds is not even isolated. */
+		if (!(frame->flags & FRAME_SWAPCACHE) && frame->refcount > frame->mapcount) {
+			++*failed;
+			continue;
+		}
 		err = migrate_frame(vm, frame, frame->nid);
 		if (err == -ENOMEM)
 			return err;
