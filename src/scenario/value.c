@@ -84,10 +84,3 @@ bool value_compare(enum compare compare, int64_t a, int64_t b)
 	}
 	SP_BUG("not a comparison");
 }
-
-const char *compare_text(enum compare compare)
-{
-	static const char *const texts[] = { "==", "!=", "<", "<=", ">", ">=" };
-
-	return texts[compare];
-}

@@ -13,6 +13,5 @@
 int value_apply(enum expr_op op, int64_t a, int64_t b, int64_t *ret, char *buf,
 		size_t size) SP_MUST_CHECK;
 bool value_compare(enum compare compare, int64_t a, int64_t b);
-const char *compare_text(enum compare compare);
 
 #endif
