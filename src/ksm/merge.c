@@ -78,7 +78,8 @@ static int extra_references(struct ksm *ksm, const struct frame *frame)
 /* A page that one mm has split may still be part of what another one maps by a PMD. */
 static bool may_be_huge(const struct ksm *ksm, const struct frame *frame)
 {
-	return is_huge(frame) || (frame->mapcount > 1 && ksm->vm->stat.thp_fault_alloc);
+	return is_huge(frame) ||
+	       (frame->mapcount > 1 && !frame_is_ksm(frame) && ksm->vm->stat.thp_fault_alloc);
 }
 
 static bool split_one(struct frame *frame, struct vma *vma, uint64_t addr, void *arg)

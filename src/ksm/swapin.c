@@ -12,10 +12,9 @@
 #include "ksm_internal.h"
 
 /*
- * Looking at the anon_vma's root, as Linux does, would need it to be alive: the frame may be
- * unmapped.
+ * May be shared: this family's, at its own index. Linux compares the roots of the anon_vmas; the
+ * frame's may be gone, for it may be unmapped, so here the VMA is asked whether it is linked to it.
  */
-/* May be shared: this family's, at its own index. */
 static bool fits(const struct frame *frame, const struct vma *vma, uint64_t addr)
 {
 	return frame->index == vma_linear_index(vma, addr) &&

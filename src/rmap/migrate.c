@@ -230,7 +230,7 @@ int migrate_frame(struct vm *vm, struct frame *frame, int nid)
 }
 
 /* The frame that move_pages(2) finds at addr, or its errno. mmap_lock held. */
-static int page_to_move(struct mm *mm, uint64_t addr, bool all, struct frame **ret)
+static int page_to_move(struct mm *mm, uint64_t addr, struct frame **ret)
 {
 	struct vma *vma = vma_lookup(mm, addr);
 	struct frame *frame;
@@ -248,8 +248,6 @@ static int page_to_move(struct mm *mm, uint64_t addr, bool all, struct frame **r
 	frame = frame_of_pfn(&mm->vm->frames, pte_value(pte));
 	if (frame->flags & FRAME_FILE)
 		return -EOPNOTSUPP;
-	if (frame->mapcount > 1 && !all)
-		return -EACCES;
 	*ret = frame;
 	return 0;
 }
@@ -263,14 +261,17 @@ int vm_move_page(struct mm *mm, uint64_t addr, int node, bool all)
 	if (node >= (int)vm->frames.nr_nodes)
 		return -ENODEV;
 	rwsem_read_lock(&mm->mmap_lock);
-	err = page_to_move(mm, addr, all, &frame);
+	err = page_to_move(mm, addr, &frame);
 	rwsem_read_unlock(&mm->mmap_lock);
 	if (err)
 		return err;
+	/* Where it is already, a page may be shared (M5). */
+	if (node >= 0 && (unsigned int)node == frame->nid)
+		return 0;
+	if (frame->mapcount > 1 && !all)
+		return -EACCES;
 	if (node < 0)
 		node = (int)((frame->nid + 1u) % vm->frames.nr_nodes);
-	else if ((unsigned int)node == frame->nid)
-		return 0;
 	return migrate_frame(vm, frame, node);
 }
 
