@@ -2,45 +2,51 @@
 /*
  * rmap_walk_ksm(): the reverse walk of a merged page, under one of five strategies.
  *
- * A KSM page has a list of rmap_items, each naming (anon_vma, mm, address). For each, in two passes, some VMAs
- * of the anon_vma are visited and tested (R1); pass 0 takes the item's own mm, pass 1 the others, which are
- * forks that have no item yet (R2). The strategies differ in which VMAs are visited at all:
+ * A KSM page has a list of rmap_items, each naming (anon_vma, mm, address). For each, in two
+ * passes, some VMAs of the anon_vma are visited and tested (R1); pass 0 takes the item's own mm,
+ * pass 1 the others, which are forks that have no item yet (R2). The strategies differ in which
+ * VMAs are visited at all:
  *
  *	full     every VMA of the anon_vma. Right, and O(VMAs) for each item (S1).
- *	address  those that hold page offset address >> PAGE_SHIFT. Wrong where the page's linear index is
- *	         another: moved and merged again, and every private file mapping (S2).
- *	retry    address; when fewer PTEs were found than the page's mapcount, everything once more. Wrong
- *	         where the mapcount does not say how many to find: it is 0 while a migration is
- *	         being restored (S4, V2).
- *	index    those that hold the linear index that was stored when the page was merged. Right, except
- *	         for pages that came to another place without being merged there (V6).
- *	direct   pass 0 looks the one VMA up that can be meant, (mm, address) in the mm's own VMA tree, which
- *	         is exactly what the full walk's pass 0 finds; pass 1 takes the stored index, and the index
- *	         that the VMA has now where it differs. What that may miss is remembered (below).
+ *	address  those that hold page offset address >> PAGE_SHIFT. Wrong where the page's linear
+ *	         index is another: moved and merged again, and every private file mapping (S2).
+ *	retry    address; when fewer PTEs were found than the page's mapcount, everything once more.
+ *	         Wrong where the mapcount does not say how many to find: it is 0 while a migration
+ *	         is being restored (S4, V2).
+ *	index    those that hold the linear index that was stored when the page was merged. Right
+ *	         for what ksmd merged; other mappings at an item's address may be at another index:
+ *	         swapped in elsewhere (V6), or forked and left behind by mremap (K27, R2).
+ *	direct   pass 0 looks the one VMA up that can be meant, (mm, address) in the mm's own VMA
+ *	         tree, which is exactly what the full walk's pass 0 finds; pass 1 takes the stored
+ *	         index, and the index that the VMA has now where it differs. What that may miss is
+ *	         remembered (below).
  *
- * Why `direct` misses nothing that `full` reaches. In pass 0 both find the same VMA. In pass 1 `direct` asks by
- * index, and would miss a VMA of another mm that has the item's address at another index. So the stable node is
- * marked `wide` unless the narrow walk reaches every mapping there is:
+ * Why `direct` misses nothing that `full` reaches. In pass 0 both find the same VMA. In pass 1
+ * `direct` asks by index, and would miss a VMA of another mm that has the item's address at
+ * another index. So the stable node is marked `wide` unless the narrow walk reaches every
+ * mapping there is:
  *
- *	merged by ksmd     reached by its item
- *	forked             the child's VMA has its parent's index, and is linked wherever the parent's is
- *	item goes          the mappings that it reached may depend on another item of the same address, now or
- *	                   later, which has another index: marked, if there are any
- *	upgraded (K27)     a page that fork shared before it was merged may be mapped where nobody merged it,
- *	                   and where mremap has since put another VMA in its relatives: marked
- *	swapped in as it   (W3), or moved in a VMA that is not mergeable, where mremap does not break it: comes to a
- *	was, or moved      place that may have the item of another index, or none: marked
+ *	merged by ksmd  reached by its item
+ *	forked          the child's VMA has its parent's index, and is linked where the parent's is
+ *	item goes       mappings that it reached may depend on another item of the same address, now
+ *	                or later, which has another index: marked, if there are any
+ *	upgraded (K27)  a page that fork shared before it was merged may be mapped where nobody
+ *	                merged it, and where a relative's mremap has since put another VMA: marked
+ *	swapped in as   (W3), or moved in a VMA that is not mergeable, where mremap does not break
+ *	it was, moved   it: comes to a place with an item of another index, or none: marked
  *
- * A walk with `done` on any node is narrow first and, when it ends with the page still mapped, takes the
- * whole tree, and marks the node if that found something (V17). A walk without `done` takes the whole tree on a
- * marked node. The mark goes when a narrow walk with `done` has unmapped everything, for what is restored after
- * it is where it was found; but not if it was found by the index that an item's VMA has now and the item
- * does not, for munmap can take that VMA away and leave a fork of it.
+ * A walk with `done` on any node is narrow first and, when it ends with the page still mapped,
+ * takes the whole tree, and marks the node if that found something (V17). A walk without `done`
+ * takes the whole tree on a marked node. The mark goes when a narrow walk with `done` has
+ * unmapped everything, for what is restored after it is where it was found; but not if it was
+ * found by the index that an item's VMA has now and the item does not, for munmap can take that
+ * VMA away and leave a fork of it.
  *
- * Locks: the frame's lock keeps the list of items (K26a); each loop holds one anon_vma lock for read, and that is
- * the hold which is measured. An item's mm is kept by its slot. Its VMA tree is searched without its mmap_lock: a kernel
- * would do that inside an RCU section, where the anon_vma lock keeps a VMA that is linked to it from going away or
- * changing its key; here nobody else works on the machine.
+ * Locks: the frame's lock keeps the list of items (K26a); each loop holds one anon_vma lock for
+ * read, and that is the hold which is measured. An item's mm is kept by its slot. Its VMA tree
+ * is searched without its mmap_lock: a kernel would do that inside an RCU section, where the
+ * anon_vma lock keeps a VMA that is linked to it from going away or changing its key; here
+ * nobody else works on the machine.
  */
 #include "ksm_internal.h"
 #include "metrics.h"
@@ -114,7 +120,7 @@ static inline bool visit_range(struct walk *w, struct walk_loop *loop, unsigned 
 	return true;
 }
 
-/* Is this VMA linked to the item's anon_vma? The active one nearly always; else the tree is asked. */
+/* Is this VMA linked to the item's anon_vma? Nearly always its active one; else ask the tree. */
 static bool belongs(const struct vma *vma, const struct anon_vma *anon_vma, uint64_t index)
 {
 	struct interval_node *node;
@@ -140,7 +146,8 @@ static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pa
 	if (pass == 0) {
 		if (vma && belongs(vma, item->anon_vma, index))
 			(void)visit(w, loop, pass, item, vma);
-	} else if (visit_range(w, loop, pass, item, item->index, item->index) && index != item->index) {
+	} else if (visit_range(w, loop, pass, item, item->index, item->index) &&
+		   index != item->index) {
 		(void)visit_range(w, loop, pass, item, index, index);
 	}
 	if (index != item->index && loop->calls)
@@ -194,7 +201,8 @@ static void walk_item(struct walk *w, enum sp_strategy strategy, unsigned int pa
 }
 
 /* Both passes over all items; stops where the walk stops. */
-static void walk_items(struct walk *w, enum sp_strategy strategy, const struct ksm_stable_node *node)
+static void walk_items(struct walk *w, enum sp_strategy strategy,
+		       const struct ksm_stable_node *node)
 {
 	for (unsigned int pass = 0; pass < 2 && !w->stop; pass++) {
 		struct ksm_rmap_item *item;
@@ -258,9 +266,9 @@ static void trace_walk(const struct walk *w, const struct sp_walk_metrics *m)
 		const struct sp_pass_metrics *p = &m->pass[pass];
 
 		if (p->nr_loops)
-			event_emit(&w->vm->events, EV_rmap_walk, frame_pfn(&w->vm->frames, w->frame), pass,
-				   p->nr_iteration_total, p->skip_addr_out_of_range, p->skip_mm_mismatch,
-				   p->nr_rmap_one);
+			event_emit(&w->vm->events, EV_rmap_walk,
+				   frame_pfn(&w->vm->frames, w->frame), pass, p->nr_iteration_total, p->skip_addr_out_of_range,
+				   p->skip_mm_mismatch, p->nr_rmap_one);
 	}
 }
 
