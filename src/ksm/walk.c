@@ -267,7 +267,8 @@ static void trace_walk(const struct walk *w, const struct sp_walk_metrics *m)
 
 		if (p->nr_loops)
 			event_emit(&w->vm->events, EV_rmap_walk,
-				   frame_pfn(&w->vm->frames, w->frame), pass, p->nr_iteration_total, p->skip_addr_out_of_range,
+				   frame_pfn(&w->vm->frames, w->frame), pass,
+				   p->nr_iteration_total, p->skip_addr_out_of_range,
 				   p->skip_mm_mismatch, p->nr_rmap_one);
 	}
 }
