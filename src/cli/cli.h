@@ -43,6 +43,9 @@ bool parse_number(const char *option, const char *text, uint64_t min, uint64_t m
 /* The same for sizes: 4096, 512K, 64M, 1G. */
 bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 
+/* False when standard output could not be written, and *why: the first reason that a flush gave. */
+bool flush_output(const char **why);
+
 /* A line on stderr that replaces itself, when stderr is a terminal; at most ten a second. "" clears it. */
 void progress_line(const char *fmt, ...) SP_PRINTF(1, 2);
 

@@ -141,6 +141,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	struct scenario **scenarios = calloc(nr, sizeof(*scenarios));
 	struct diagnostics *diagnostics = malloc(sizeof(*diagnostics));
 	struct json_object *list = o->json ? json_object_new_array() : NULL;
+	const char *unwritten;
 	int status = EXIT_HELD;
 
 	if (!scenarios || !diagnostics) {
@@ -172,7 +173,8 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		}
 		status = MAX(status, report.exit_status);
 		report_destroy(&report);
-		fflush(stdout);
+		if (!flush_output(&unwritten))
+			break;
 	}
 	if (list && status != EXIT_USAGE)
 		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));

@@ -106,6 +106,17 @@ bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max
 	return false;
 }
 
+bool flush_output(const char **why)
+{
+	static int first;
+
+	errno = 0;
+	if (fflush(stdout) && !first)
+		first = errno;
+	*why = first ? strerror(first) : "an earlier write failed";
+	return !ferror(stdout);
+}
+
 void progress_line(const char *fmt, ...)
 {
 	static uint64_t last_ns;

@@ -3,7 +3,6 @@
  * samepage: the command. Picks the subcommand; everything else is in its file. Output that could not be written is
  * found here, at the exit of every subcommand and of argp's --help too.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,11 @@ static const struct command commands[] = {
 
 static void check_output(void)
 {
-	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
+	const char *why;
+
+	if (flush_output(&why))
 		return;
-	complain("standard output cannot be written: %s", errno ? strerror(errno) : "an earlier write failed");
+	complain("standard output cannot be written: %s", why);
 	_exit(EXIT_USAGE);
 }
 

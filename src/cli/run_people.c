@@ -18,7 +18,7 @@ static void print_expectations(const struct scenario_result *r)
 
 	for (uint32_t i = 0; i < r->nr_expectations; i++) {
 		const struct scenario_expectation *e = &r->expectations[i];
-		char times[32] = "";
+		char times[64] = "";
 
 		if (!e->nr_checked)
 			continue;
@@ -27,7 +27,10 @@ static void print_expectations(const struct scenario_result *r)
 			continue;
 		}
 		shown++;
-		if (e->nr_checked > 1)
+		if (e->nr_checked > 1 && e->nr_failed)
+			snprintf(times, sizeof(times), "  (%" PRIu64 " of %" PRIu64 " times)", e->nr_failed,
+				 e->nr_checked);
+		else if (e->nr_checked > 1)
 			snprintf(times, sizeof(times), "  (%" PRIu64 " times)", e->nr_checked);
 		printf("  %-6s %4u  %s%s\n", e->nr_failed ? "FAILED" : "held", e->line, e->text, times);
 	}
