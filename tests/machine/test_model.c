@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random system calls, scans, reclaim and migration on a small machine, against a model that knows nothing of merging,
- * swapping or sharing: for each process, an array of pages with a permission and eight bytes.
+ * Random system calls, scans, reclaim and migration on a small machine, against a model that knows
+ * nothing of merging, swapping or sharing: for each process, an array of pages with a permission
+ * and eight bytes.
  *
- * After every operation sp_validate() recounts the machine, and now and then every page of every process is
- * compared. Runs under `full` and `direct`, which lose nothing (where `full` misses what Linux misses, pages stay
- * where they are). Small limits make rare paths common: tiny sharing limits, two nodes, three values to write.
+ * After every operation sp_validate() recounts the machine, and now and then every page of every
+ * process is compared. Runs under `full` and `direct`, which lose nothing (where `full` misses what
+ * Linux misses, pages stay where they are). Small limits make rare paths common: tiny sharing
+ * limits, two nodes, three values to write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,15 +24,15 @@
 #include "random.h"
 #include "samepage.h"
 
-#define BASE UINT64_C(0x200000000000)
-#define PAGES 12
+#define BASE	      UINT64_C(0x200000000000)
+#define PAGES	      12
 #define MAX_PROCESSES 5
-#define OPERATIONS 3000
-#define FILE_SEED 7
+#define OPERATIONS    3000
+#define FILE_SEED     7
 
 struct page {
 	bool mapped, readable, writable;
-	bool file;         /* private mapping of the file, at its own page offset */
+	bool file; /* private mapping of the file, at its own page offset */
 	uint32_t pgoff;
 	uint64_t value;
 };
@@ -54,11 +56,11 @@ struct world {
 	enum sp_strategy strategy;
 };
 
-#define CHECK(w, cond)                                                                              \
-	do {                                                                                        \
-		if (!(cond))                                                                        \
+#define CHECK(w, cond)                                                                             \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
 			fail_msg("%s: seed %" PRIu64 ", strategy %s, step %" PRIu64 ": %s", #cond, \
-				 (w)->seed, sp_strategy_name((w)->strategy), (w)->step, (w)->op);   \
+				 (w)->seed, sp_strategy_name((w)->strategy), (w)->step, (w)->op);  \
 	} while (0)
 
 static uint64_t addr_of(unsigned int page)
@@ -77,7 +79,8 @@ static struct process *some_process(struct world *w)
 }
 
 /* A random range of pages that are all mapped; false when the first choice is not. */
-static bool mapped_range(struct world *w, const struct process *p, unsigned int *first, unsigned int *n)
+static bool mapped_range(struct world *w, const struct process *p, unsigned int *first,
+			 unsigned int *n)
 {
 	*first = below(w, PAGES);
 	*n = 1 + below(w, MIN(4u, PAGES - *first));
@@ -98,10 +101,10 @@ static void check_page(struct world *w, struct process *p, unsigned int i)
 	}
 	CHECK(w, err == 0);
 	if (value != p->pages[i].value)
-		fail_msg("seed %" PRIu64 ", strategy %s, step %" PRIu64 " (%s): process %u page %u holds %" PRIx64
-			 ", must hold %" PRIx64,
-			 w->seed, sp_strategy_name(w->strategy), w->step, w->op, sp_process_id(p->p), i, value,
-			 p->pages[i].value);
+		fail_msg("seed %" PRIu64 ", strategy %s, step %" PRIu64
+			 " (%s): process %u page %u holds %" PRIx64 ", must hold %" PRIx64,
+			 w->seed, sp_strategy_name(w->strategy), w->step, w->op,
+			 sp_process_id(p->p), i, value, p->pages[i].value);
 }
 
 static void check_all(struct world *w)
@@ -123,8 +126,12 @@ static void op_map(struct world *w)
 	CHECK(w, err == 0);
 	for (unsigned int i = 0; i < n; i++)
 		p->pages[first + i] = (struct page){
-			.mapped = true, .readable = true, .writable = true, .file = file,
-			.pgoff = pgoff + i, .value = file ? w->file_values[pgoff + i] : 0,
+			.mapped = true,
+			.readable = true,
+			.writable = true,
+			.file = file,
+			.pgoff = pgoff + i,
+			.value = file ? w->file_values[pgoff + i] : 0,
 		};
 }
 
@@ -171,7 +178,8 @@ static void op_fork(struct world *w)
 		struct sp_vma_info vma;
 
 		/* MADV_DONTFORK leaves a hole. */
-		if (child->pages[i].mapped && !sp_vma_find(parent->p, addr_of(i), &vma) && vma.dontfork)
+		if (child->pages[i].mapped && !sp_vma_find(parent->p, addr_of(i), &vma) &&
+		    vma.dontfork)
 			memset(&child->pages[i], 0, sizeof(child->pages[i]));
 	}
 	w->nr++;
@@ -189,7 +197,7 @@ static void op_exit(struct world *w)
 
 static void op_mprotect(struct world *w)
 {
-	static const int prots[] = { SP_PROT_READ | SP_PROT_WRITE, SP_PROT_READ, SP_PROT_NONE };
+	static const int prots[] = {SP_PROT_READ | SP_PROT_WRITE, SP_PROT_READ, SP_PROT_NONE};
 	struct process *p = some_process(w);
 	int prot = prots[below(w, 3)];
 	unsigned int first, n;
@@ -206,8 +214,9 @@ static void op_mprotect(struct world *w)
 static void op_madvise(struct world *w)
 {
 	static const enum sp_advice advices[] = {
-		SP_MADV_MERGEABLE, SP_MADV_MERGEABLE, SP_MADV_MERGEABLE, SP_MADV_UNMERGEABLE,
-		SP_MADV_DONTFORK,  SP_MADV_DOFORK,    SP_MADV_DONTNEED,	 SP_MADV_PAGEOUT, SP_MADV_COLD,
+		SP_MADV_MERGEABLE,   SP_MADV_MERGEABLE, SP_MADV_MERGEABLE,
+		SP_MADV_UNMERGEABLE, SP_MADV_DONTFORK,	SP_MADV_DOFORK,
+		SP_MADV_DONTNEED,    SP_MADV_PAGEOUT,	SP_MADV_COLD,
 	};
 	struct process *p = some_process(w);
 	enum sp_advice advice = advices[below(w, ARRAY_SIZE(advices))];
@@ -236,7 +245,8 @@ static void op_mremap(struct world *w)
 	to = below(w, PAGES - n + 1);
 	if (to < first + n && first < to + n)
 		return;
-	err = sp_mremap(p->p, addr_of(first), n * SP_PAGE_SIZE, n * SP_PAGE_SIZE, flags, addr_of(to), NULL);
+	err = sp_mremap(p->p, addr_of(first), n * SP_PAGE_SIZE, n * SP_PAGE_SIZE, flags,
+			addr_of(to), NULL);
 	/* DONTUNMAP of several VMAs at once is an error that may leave the target unmapped. */
 	if (err == -EFAULT || err == -EINVAL) {
 		for (unsigned int i = to; i < to + n; i++) {
@@ -253,7 +263,8 @@ static void op_mremap(struct world *w)
 	memcpy(&p->pages[to], moved, n * sizeof(*moved));
 	for (unsigned int i = first; i < first + n; i++) {
 		if (keep)
-			p->pages[i].value = p->pages[i].file ? w->file_values[p->pages[i].pgoff] : 0;
+			p->pages[i].value =
+				p->pages[i].file ? w->file_values[p->pages[i].pgoff] : 0;
 		else
 			memset(&p->pages[i], 0, sizeof(p->pages[i]));
 	}
@@ -290,12 +301,18 @@ static void op_scan_pages(struct world *w)
 static void op_knob(struct world *w)
 {
 	static const char *const settings[][2] = {
-		{ "run", "2" },		     { "run", "1" },
-		{ "use_zero_pages", "0" },   { "use_zero_pages", "1" },
-		{ "smart_scan", "0" },	     { "smart_scan", "1" },
-		{ "max_page_sharing", "2" }, { "max_page_sharing", "3" },
-		{ "max_page_sharing", "256" }, { "merge_across_nodes", "0" },
-		{ "merge_across_nodes", "1" }, { "stable_node_chains_prune_millisecs", "0" },
+		{"run", "2"},
+		{"run", "1"},
+		{"use_zero_pages", "0"},
+		{"use_zero_pages", "1"},
+		{"smart_scan", "0"},
+		{"smart_scan", "1"},
+		{"max_page_sharing", "2"},
+		{"max_page_sharing", "3"},
+		{"max_page_sharing", "256"},
+		{"merge_across_nodes", "0"},
+		{"merge_across_nodes", "1"},
+		{"stable_node_chains_prune_millisecs", "0"},
 	};
 	const char *const *setting = settings[below(w, ARRAY_SIZE(settings))];
 	int err = sp_knob_set(w->m, setting[0], setting[1]);
@@ -347,11 +364,10 @@ static void op_hold(struct world *w)
 	}
 }
 
-static void op_walk(struct world *w)
+static void walk_page(struct world *w, struct process *p, unsigned int i)
 {
-	struct process *p = some_process(w);
 	struct sp_walk_result result;
-	int err = sp_walk(p->p, addr_of(below(w, PAGES)), &result);
+	int err = sp_walk(p->p, addr_of(i), &result);
 
 	CHECK(w, err == 0 || err == -EFAULT);
 	if (err)
@@ -361,18 +377,33 @@ static void op_walk(struct world *w)
 		CHECK(w, result.reached == result.reachable);
 }
 
+static void op_walk(struct world *w)
+{
+	walk_page(w, some_process(w), below(w, PAGES));
+}
+
+static void walk_all(struct world *w)
+{
+	for (unsigned int i = 0; i < w->nr; i++)
+		for (unsigned int j = 0; j < PAGES; j++)
+			walk_page(w, &w->processes[i], j);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct world *w);
 	unsigned int weight;
 } operations[] = {
-	{ "map", op_map, 4 },	       { "unmap", op_unmap, 2 },	 { "write", op_write, 14 },
-	{ "read", op_read, 8 },	       { "fork", op_fork, 3 },		 { "exit", op_exit, 2 },
-	{ "mprotect", op_mprotect, 3 }, { "madvise", op_madvise, 12 },	 { "mremap", op_mremap, 8 },
-	{ "mlock", op_mlock, 1 },      { "scan", op_scan, 10 },		 { "scan_pages", op_scan_pages, 4 },
-	{ "knob", op_knob, 3 },	       { "swap_out", op_swap_out, 5 },	 { "reclaim", op_reclaim, 3 },
-	{ "migrate", op_migrate, 6 },  { "compact", op_compact, 1 },	 { "hold", op_hold, 3 },
-	{ "walk", op_walk, 4 },
+	{"map", op_map, 4},	      {"unmap", op_unmap, 2},
+	{"write", op_write, 14},      {"read", op_read, 8},
+	{"fork", op_fork, 3},	      {"exit", op_exit, 2},
+	{"mprotect", op_mprotect, 3}, {"madvise", op_madvise, 12},
+	{"mremap", op_mremap, 8},     {"mlock", op_mlock, 1},
+	{"scan", op_scan, 10},	      {"scan_pages", op_scan_pages, 4},
+	{"knob", op_knob, 3},	      {"swap_out", op_swap_out, 5},
+	{"reclaim", op_reclaim, 3},   {"migrate", op_migrate, 6},
+	{"compact", op_compact, 1},   {"hold", op_hold, 3},
+	{"walk", op_walk, 4},
 };
 
 static void step(struct world *w)
@@ -402,13 +433,13 @@ static struct {
 	const char *counter;
 	int64_t seen;
 } paths[] = {
-	{ "cow_ksm", 0 },	    { "ksm_swpin_copy", 0 }, { "pswpin", 0 },	     { "pswpout", 0 },
-	{ "pgmigrate_success", 0 }, { "pgmigrate_fail", 0 }, { "pages_skipped", 0 }, { "pages_scanned", 0 },
+	{"cow_ksm", 0},		  {"ksm_swpin_copy", 0}, {"pswpin", 0},	       {"pswpout", 0},
+	{"pgmigrate_success", 0}, {"pgmigrate_fail", 0}, {"pages_skipped", 0}, {"pages_scanned", 0},
 };
 
 static void run_model(enum sp_strategy strategy, uint64_t seed)
 {
-	struct world w = { .random = { seed }, .seed = seed, .strategy = strategy, .op = "setup" };
+	struct world w = {.random = {seed}, .seed = seed, .strategy = strategy, .op = "setup"};
 	struct sp_config config;
 	struct sp_process *reader;
 
@@ -419,10 +450,11 @@ static void run_model(enum sp_strategy strategy, uint64_t seed)
 	CHECK(&w, sp_machine_create(&config, &w.m) == 0);
 	CHECK(&w, sp_file_create(w.m, PAGES, FILE_SEED, &w.file) == 0);
 	CHECK(&w, sp_process_create(w.m, &reader) == 0);
-	CHECK(&w, sp_mmap(reader, BASE, PAGES * SP_PAGE_SIZE, SP_PROT_READ, SP_MAP_PRIVATE | SP_MAP_FIXED, w.file, 0,
-			  NULL) == 0);
+	CHECK(&w, sp_mmap(reader, BASE, PAGES * SP_PAGE_SIZE, SP_PROT_READ,
+			  SP_MAP_PRIVATE | SP_MAP_FIXED, w.file, 0, NULL) == 0);
 	for (unsigned int i = 0; i < PAGES; i++)
-		CHECK(&w, sp_read(reader, addr_of(i), &w.file_values[i], sizeof(w.file_values[i])) == 0);
+		CHECK(&w, sp_read(reader, addr_of(i), &w.file_values[i],
+				  sizeof(w.file_values[i])) == 0);
 	CHECK(&w, sp_process_exit(reader) == 0);
 	CHECK(&w, sp_process_create(w.m, &w.processes[0].p) == 0);
 	w.nr = 1;
@@ -430,6 +462,8 @@ static void run_model(enum sp_strategy strategy, uint64_t seed)
 	CHECK(&w, sp_knob_set(w.m, "max_page_sharing", "3") == 0);
 	for (w.step = 0; w.step < OPERATIONS; w.step++) {
 		step(&w);
+		if (w.step % 4 == 0)
+			walk_all(&w);
 		if (w.step % 64 == 0)
 			check_all(&w);
 	}
@@ -448,7 +482,8 @@ static void check_paths(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		if (paths[i].seen <= 0)
-			fail_msg("no run counted any %s: the operations are too tame", paths[i].counter);
+			fail_msg("no run counted any %s: the operations are too tame",
+				 paths[i].counter);
 		paths[i].seen = 0;
 	}
 }
