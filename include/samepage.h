@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define SP_API __attribute__((visibility("default")))
+#define SP_API	 __attribute__((visibility("default")))
 #define SP_CHECK __attribute__((warn_unused_result))
 
 #define SP_PAGE_SIZE UINT64_C(4096)
@@ -61,7 +61,7 @@ enum sp_strategy {
 	SP_STRATEGY_FULL,    /* the whole interval tree (Linux up to 7.2) */
 	SP_STRATEGY_ADDRESS, /* address >> PAGE_SHIFT; wrong (S2) */
 	SP_STRATEGY_RETRY,   /* address, then full when PTEs are missing; wrong (S4) */
-	SP_STRATEGY_INDEX,   /* the linear index stored at merge; wrong in V6's case */
+	SP_STRATEGY_INDEX,   /* the linear index stored at merge; wrong (V6, K27) */
 	SP_STRATEGY_DIRECT,  /* (mm, address) first, remembering misses (V17) */
 	SP_NR_STRATEGIES
 };
@@ -75,13 +75,13 @@ enum sp_thp { SP_THP_NEVER, SP_THP_MADVISE, SP_THP_ALWAYS };
 
 struct sp_config {
 	enum sp_strategy strategy;
-	uint32_t nr_nodes;       /* NUMA nodes, 1..64; default 1 */
-	uint64_t nr_frames;      /* per node; 0: no limit. Faults beyond: -ENOMEM */
-	uint64_t nr_swap_slots;  /* 0: no limit */
-	uint32_t max_map_count;  /* default 65530 */
-	uint32_t content_bytes;  /* stored for each page, power of two 8..4096; default 4096 */
-	enum sp_thp thp;         /* default SP_THP_MADVISE */
-	bool concurrent_readers; /* RCU readers look VMAs up while a writer works */
+	uint32_t nr_nodes;	  /* NUMA nodes, 1..64; default 1 */
+	uint64_t nr_frames;	  /* per node; 0: no limit. Faults beyond: -ENOMEM */
+	uint64_t nr_swap_slots;	  /* 0: no limit */
+	uint32_t max_map_count;	  /* default 65530 */
+	uint32_t content_bytes;	  /* stored for each page, power of two 8..4096; default 4096 */
+	enum sp_thp thp;	  /* default SP_THP_MADVISE */
+	bool concurrent_readers;  /* RCU readers look VMAs up while a writer works */
 	uint64_t fail_allocation; /* the Nth allocation fails, from 1; 0: none */
 };
 
@@ -103,7 +103,8 @@ SP_API int sp_validate(struct sp_machine *m, char *buf, size_t size);
 
 /* A file of nr_pages pages whose page i is filled with seeded random bytes;
  * seed 0: zeroes. Lives until the machine ends. */
-SP_API int sp_file_create(struct sp_machine *m, uint64_t nr_pages, uint64_t seed, struct sp_file **ret) SP_CHECK;
+SP_API int sp_file_create(struct sp_machine *m, uint64_t nr_pages, uint64_t seed,
+			  struct sp_file **ret) SP_CHECK;
 
 /* ---- Processes --------------------------------------------------------- */
 
@@ -126,17 +127,17 @@ enum {
 };
 enum { SP_MREMAP_MAYMOVE = 1, SP_MREMAP_FIXED = 2, SP_MREMAP_DONTUNMAP = 4 };
 enum sp_advice { /* the values of Linux */
-	SP_MADV_DONTNEED = 4,
-	SP_MADV_DONTFORK = 10,
-	SP_MADV_DOFORK = 11,
-	SP_MADV_MERGEABLE = 12,
-	SP_MADV_UNMERGEABLE = 13,
-	SP_MADV_HUGEPAGE = 14,
-	SP_MADV_NOHUGEPAGE = 15,
-	SP_MADV_WIPEONFORK = 18,
-	SP_MADV_KEEPONFORK = 19,
-	SP_MADV_COLD = 20,
-	SP_MADV_PAGEOUT = 21,
+		 SP_MADV_DONTNEED = 4,
+		 SP_MADV_DONTFORK = 10,
+		 SP_MADV_DOFORK = 11,
+		 SP_MADV_MERGEABLE = 12,
+		 SP_MADV_UNMERGEABLE = 13,
+		 SP_MADV_HUGEPAGE = 14,
+		 SP_MADV_NOHUGEPAGE = 15,
+		 SP_MADV_WIPEONFORK = 18,
+		 SP_MADV_KEEPONFORK = 19,
+		 SP_MADV_COLD = 20,
+		 SP_MADV_PAGEOUT = 21,
 };
 
 /*
@@ -151,7 +152,8 @@ SP_API int sp_mprotect(struct sp_process *p, uint64_t addr, uint64_t length, int
 /* As mremap(2); errors as M2. *ret (may be NULL) gets the new address. */
 SP_API int sp_mremap(struct sp_process *p, uint64_t addr, uint64_t old_length, uint64_t new_length,
 		     int flags, uint64_t new_addr, uint64_t *ret) SP_CHECK;
-SP_API int sp_madvise(struct sp_process *p, uint64_t addr, uint64_t length, enum sp_advice advice) SP_CHECK;
+SP_API int sp_madvise(struct sp_process *p, uint64_t addr, uint64_t length,
+		      enum sp_advice advice) SP_CHECK;
 SP_API int sp_mlock(struct sp_process *p, uint64_t addr, uint64_t length) SP_CHECK;
 SP_API int sp_munlock(struct sp_process *p, uint64_t addr, uint64_t length) SP_CHECK;
 /* prctl(PR_SET_MEMORY_MERGE, arg2, arg3, arg4, arg5); PR_GET returns 0 or 1 (K37). */
@@ -173,7 +175,8 @@ SP_API int sp_write(struct sp_process *p, uint64_t addr, const void *buf, uint64
 /* Whole pages of one byte value; addr and length page aligned. Stored compactly. */
 SP_API int sp_fill(struct sp_process *p, uint64_t addr, uint64_t length, uint8_t byte) SP_CHECK;
 /* Whole pages of random bytes; the page at addr + i pages is a function of (seed, i). */
-SP_API int sp_fill_random(struct sp_process *p, uint64_t addr, uint64_t length, uint64_t seed) SP_CHECK;
+SP_API int sp_fill_random(struct sp_process *p, uint64_t addr, uint64_t length,
+			  uint64_t seed) SP_CHECK;
 /* One read access to each page of the range (no contents). */
 SP_API int sp_touch(struct sp_process *p, uint64_t addr, uint64_t length) SP_CHECK;
 /*
@@ -186,18 +189,18 @@ SP_API int sp_load_swapped(struct sp_process *p, uint64_t addr, const void *cont
 /* ---- What an address maps ---------------------------------------------- */
 
 enum sp_page_state {
-	SP_PAGE_NONE,       /* no PTE, or no VMA */
+	SP_PAGE_NONE, /* no PTE, or no VMA */
 	SP_PAGE_PRESENT,
 	SP_PAGE_SWAPPED,
-	SP_PAGE_ZERO,       /* the shared zero page */
-	SP_PAGE_MIGRATION,  /* a migration entry (left by a broken walk) */
+	SP_PAGE_ZERO,	   /* the shared zero page */
+	SP_PAGE_MIGRATION, /* a migration entry (left by a broken walk) */
 };
 
 struct sp_page_info {
 	enum sp_page_state state;
-	bool ksm;            /* a KSM page, or a KSM-placed zero page */
+	bool ksm; /* a KSM page, or a KSM-placed zero page */
 	bool anon, huge, young, dirty, writable, locked_in_memory;
-	uint64_t pfn;        /* when present */
+	uint64_t pfn; /* when present */
 	uint32_t mapcount;
 	uint32_t refcount;
 	uint32_t nid;
@@ -216,7 +219,7 @@ struct sp_vma_info {
 	uint64_t start, end, pgoff;
 	int prot;
 	bool shared, file, mergeable, locked, dontfork;
-	uint64_t anon_vma;   /* 0: none; else a number that is equal for equal anon_vmas */
+	uint64_t anon_vma; /* 0: none; else a number that is equal for equal anon_vmas */
 };
 
 /* The first VMA with end > addr: 0 and *ret, or -ENOENT. */
@@ -251,11 +254,13 @@ SP_API int sp_drop(struct sp_machine *m, uint64_t handle) SP_CHECK;
  * -ENOENT for a name that is none. */
 SP_API int sp_knob_set(struct sp_machine *m, const char *name, const char *value) SP_CHECK;
 SP_API int sp_knob_get(struct sp_machine *m, const char *name, char *buf, size_t size) SP_CHECK;
-/* ksm's read-only files, and vmstat's cow_ksm, ksm_swpin_copy, pswpin, pswpout, pgmigrate_success, pgmigrate_fail. */
+/* ksm's read-only files, and vmstat's cow_ksm, ksm_swpin_copy, pswpin, pswpout, pgmigrate_success,
+ * pgmigrate_fail. */
 SP_API int sp_counter_get(struct sp_machine *m, const char *name, int64_t *ret) SP_CHECK;
 /* ksm_stat's fields (K40) and vmas, rss, rss_anon, rss_file, swap, exited. */
 SP_API int sp_process_stat(const struct sp_process *p, const char *name, int64_t *ret) SP_CHECK;
-/* The name of counter i of the machine (kind 0), of a process (1), of a knob (2); NULL past the end. */
+/* The name of counter i of the machine (kind 0), of a process (1), of a knob (2); NULL past the
+ * end. */
 SP_API const char *sp_stat_name(int kind, unsigned int i);
 
 /* Lets ksmd run until `passes` more full scans are done. -EAGAIN when run is
@@ -287,38 +292,38 @@ struct sp_pass_metrics {
 struct sp_walk_metrics {
 	uint64_t nr_walks;
 	uint64_t nr_loops;
-	uint64_t nr_iteration_total, nr_iteration_max;          /* max: of one loop */
+	uint64_t nr_iteration_total, nr_iteration_max; /* max: of one loop */
 	uint64_t skip_addr_out_of_range, skip_addr_out_of_range_max;
 	uint64_t skip_mm_mismatch, skip_mm_mismatch_max;
 	uint64_t skip_invalid_vma;
 	uint64_t nr_rmap_one;
 	struct sp_pass_metrics pass[2];
-	uint64_t nr_fallback;     /* second or whole-tree passes of retry and direct */
+	uint64_t nr_fallback;		   /* second or whole-tree passes of retry and direct */
 	uint64_t hold_ns_max, hold_ns_sum; /* lock hold of one loop; of all */
 	uint64_t walk_ns_max, walk_ns_sum;
-	uint64_t reached;         /* PTEs that explicit walks reached */
-	uint64_t reachable;       /* PTEs there were (scan of all page tables) */
-	uint64_t reached_full;    /* PTEs that the whole-tree walk reaches */
+	uint64_t reached;      /* PTEs that explicit walks reached */
+	uint64_t reachable;    /* PTEs there were (scan of all page tables) */
+	uint64_t reached_full; /* PTEs that the whole-tree walk reaches */
 };
 
 /* A PTE that a walk did not reach. */
 struct sp_missed_pte {
-	uint32_t process;         /* sp_process_id() */
+	uint32_t process; /* sp_process_id() */
 	uint64_t addr;
 	uint64_t pfn;
 	uint64_t vma_start, vma_end, vma_pgoff;
-	uint64_t linear_index;    /* what a query had to contain */
-	bool linux_misses;        /* the whole-tree walk misses it too (R6) */
+	uint64_t linear_index; /* what a query had to contain */
+	bool linux_misses;     /* the whole-tree walk misses it too (R6) */
 };
 
 struct sp_walk_result {
 	bool ksm;
 	uint64_t pfn;
 	uint64_t reached, reachable, reached_full;
-	uint64_t calls;           /* rmap_one calls; may exceed reached (R2) */
-	uint64_t nr_missed;       /* all of them ... */
+	uint64_t calls;			 /* rmap_one calls; may exceed reached (R2) */
+	uint64_t nr_missed;		 /* all of them ... */
 	struct sp_missed_pte missed[16]; /* ... and the first few */
-	struct sp_walk_metrics metrics; /* of this walk alone */
+	struct sp_walk_metrics metrics;	 /* of this walk alone */
 };
 
 /* A walk of the page at addr that changes nothing and never stops early (no `done`),
@@ -347,10 +352,10 @@ typedef void (*sp_trace_fn)(void *arg, const char *line);
 SP_API void sp_trace_set(struct sp_machine *m, sp_trace_fn fn, void *arg);
 
 struct sp_memory_usage {
-	uint64_t content_bytes;   /* page contents, free buffers included */
-	uint64_t metadata_bytes;  /* everything else */
+	uint64_t content_bytes;	 /* page contents, free buffers included */
+	uint64_t metadata_bytes; /* everything else */
 	uint64_t nr_frames_used, nr_rmap_items, nr_stable_nodes, nr_vmas;
-	uint64_t nr_allocations;  /* made so far; what fail_allocation counts */
+	uint64_t nr_allocations; /* made so far; what fail_allocation counts */
 };
 SP_API void sp_memory_usage(const struct sp_machine *m, struct sp_memory_usage *ret);
 
