@@ -2,8 +2,8 @@
 /*
  * Machines: creation, destruction, memory report, tracing.
  *
- * The layers are initialised from below (vm, rmap, ksm), each registering its hooks with vm; they are
- * torn down from above, after every process has exited.
+ * The layers are initialised from below (vm, rmap, ksm), each registering its hooks with vm; they
+ * are torn down from above, after every process has exited.
  */
 #include "machine.h"
 
@@ -76,8 +76,8 @@ SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine *
 		.concurrent_readers = config->concurrent_readers,
 		.fail_allocation = config->fail_allocation,
 	};
-	err = vm_init(&m->vm, &vm_config, config->nr_nodes, config->nr_frames, config->nr_swap_slots,
-		      config->content_bytes);
+	err = vm_init(&m->vm, &vm_config, config->nr_nodes, config->nr_frames,
+		      config->nr_swap_slots, config->content_bytes);
 	if (err)
 		goto free_machine;
 	err = rmap_init(&m->vm);
@@ -153,7 +153,7 @@ SP_API void sp_trace_set(struct sp_machine *m, sp_trace_fn fn, void *arg)
 {
 	m->trace = fn;
 	m->trace_arg = arg;
-	m->vm.events = (struct events){ fn ? trace_event : NULL, m };
+	m->vm.events = (struct events){fn ? trace_event : NULL, m};
 }
 
 SP_API void sp_audit_set(struct sp_machine *m, sp_audit_fn fn, void *arg)

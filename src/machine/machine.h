@@ -2,8 +2,9 @@
 /*
  * What stands behind the handles of samepage.h: one simulated machine, its processes, what is held.
  *
- * Only machine/ includes this; everything above uses the public header. Locks: none of its own. The public contract is one
- * thread for each machine; the locks below are taken by the layers that own them.
+ * Only machine/ includes this; everything above uses the public header. Locks: none of its own. The
+ * public contract is one thread for each machine; the locks below are taken by the layers that own
+ * them.
  */
 #ifndef SP_MACHINE_H
 #define SP_MACHINE_H
@@ -15,20 +16,20 @@
 
 struct sp_file {
 	struct cds_list_head link; /* machine->files */
-	struct file *file;         /* holds a reference */
+	struct file *file;	   /* holds a reference */
 };
 
 struct sp_process {
 	struct cds_list_head link; /* machine->processes, in order of creation */
 	struct sp_machine *machine;
-	struct mm *mm;             /* NULL after exit */
+	struct mm *mm; /* NULL after exit */
 	uint32_t id;
 };
 
 struct sp_machine {
 	struct vm vm;
 	struct cds_list_head processes, files;
-	uint32_t *holds;           /* pfn by handle, PFN_NONE once dropped */
+	uint32_t *holds; /* pfn by handle, PFN_NONE once dropped */
 	uint64_t nr_holds;
 	sp_trace_fn trace;
 	void *trace_arg;

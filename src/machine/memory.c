@@ -2,8 +2,9 @@
 /*
  * Loads and stores of processes, and looking at memory without disturbing it.
  *
- * Everything goes page by page through vm_access(), which faults as the CPU would; looking (sp_page_info, sp_peek)
- * reads page tables, swap and page cache directly and changes nothing, not even a young bit.
+ * Everything goes page by page through vm_access(), which faults as the CPU would; looking
+ * (sp_page_info, sp_peek) reads page tables, swap and page cache directly and changes nothing, not
+ * even a young bit.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "machine.h"
 
 /* The part of [addr, addr + length) within addr's page, in bytes that exist. */
-static int page_part(const struct vm *vm, uint64_t addr, uint64_t length, uint32_t *offset, uint32_t *bytes)
+static int page_part(const struct vm *vm, uint64_t addr, uint64_t length, uint32_t *offset,
+		     uint32_t *bytes)
 {
 	uint64_t at = addr & ~PAGE_MASK;
 	uint64_t n = MIN(length, PAGE_SIZE - at);
@@ -145,7 +147,8 @@ static int load_swapped(struct mm *mm, uint64_t addr, const void *contents)
 	if (!err)
 		err = page_table_prepare(&mm->pt, addr);
 	if (!err && contents)
-		err = content_write(&vm->frames.content, &content, 0, contents, vm->frames.content.bytes);
+		err = content_write(&vm->frames.content, &content, 0, contents,
+				    vm->frames.content.bytes);
 	if (err)
 		return err;
 	err = swap_alloc_loaded(&vm->swap, content, !contents, &slot);
@@ -191,7 +194,7 @@ SP_API int sp_page_info(struct sp_process *p, uint64_t addr, struct sp_page_info
 	struct vma *vma;
 	pte_t pte;
 
-	*ret = (struct sp_page_info){ .state = SP_PAGE_NONE };
+	*ret = (struct sp_page_info){.state = SP_PAGE_NONE};
 	if (!mm)
 		return -ESRCH;
 	rwsem_read_lock(&mm->mmap_lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's work on pages as public calls: migration, reclaim, compaction, extra references, walks.
+ * The kernel's work on pages as public calls: migration, reclaim, compaction, extra references,
+ * walks.
  */
 #include <errno.h>
 

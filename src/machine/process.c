@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Processes and their system calls: handles to mms, and argument checks that
- * belong to no layer below. A process that has exited keeps its handle; every call on it says -ESRCH.
+ * belong to no layer below. A process that has exited keeps its handle; every call on it says
+ * -ESRCH.
  */
 #include <errno.h>
 
@@ -85,7 +86,8 @@ SP_API uint32_t sp_process_id(const struct sp_process *p)
 	return p->id;
 }
 
-SP_API int sp_file_create(struct sp_machine *m, uint64_t nr_pages, uint64_t seed, struct sp_file **ret)
+SP_API int sp_file_create(struct sp_machine *m, uint64_t nr_pages, uint64_t seed,
+			  struct sp_file **ret)
 {
 	struct sp_file *f = mem_alloc(&m->vm.mem, sizeof(*f));
 	int err;

@@ -15,7 +15,7 @@ static const struct {
 	const char *name;
 	size_t offset;
 } vmstats[] = {
-#define X(name) { #name, offsetof(struct vmstat, name) },
+#define X(name) {#name, offsetof(struct vmstat, name)},
 	SP_VMSTATS(X)
 #undef X
 };
@@ -24,10 +24,10 @@ static const struct {
 	const char *name;
 	size_t offset;
 } rss_stats[] = {
-	{ "rss_anon", offsetof(struct mm, rss_anon) },
-	{ "rss_file", offsetof(struct mm, rss_file) },
-	{ "rss_shmem", offsetof(struct mm, rss_shmem) },
-	{ "swap", offsetof(struct mm, rss_swap) },
+	{"rss_anon", offsetof(struct mm, rss_anon)},
+	{"rss_file", offsetof(struct mm, rss_file)},
+	{"rss_shmem", offsetof(struct mm, rss_shmem)},
+	{"swap", offsetof(struct mm, rss_swap)},
 };
 
 SP_API int sp_counter_get(struct sp_machine *m, const char *name, int64_t *ret)
@@ -38,7 +38,7 @@ SP_API int sp_counter_get(struct sp_machine *m, const char *name, int64_t *ret)
 		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(vmstats); i++) {
 		if (!strcmp(vmstats[i].name, name)) {
-			*ret = (int64_t)*(uint64_t *)((char *)&m->vm.stat + vmstats[i].offset);
+			*ret = (int64_t) * (uint64_t *)((char *)&m->vm.stat + vmstats[i].offset);
 			return 0;
 		}
 	}
@@ -74,7 +74,7 @@ SP_API int sp_process_stat(const struct sp_process *p, const char *name, int64_t
 
 SP_API const char *sp_stat_name(int kind, unsigned int i)
 {
-	static const char *const own[] = { "vmas", "rss", "exited" };
+	static const char *const own[] = {"vmas", "rss", "exited"};
 	unsigned int n;
 
 	if (kind == 2)

@@ -2,8 +2,9 @@
 /*
  * sp_validate(): every layer recounts what it keeps, from the bottom up.
  *
- * Each check walks whole structures and compares with what is stored; nothing is repaired. A machine
- * that a broken walk has damaged (orphan entries) is still valid: the damage is counted, not hidden.
+ * Each check walks whole structures and compares with what is stored; nothing is repaired. A
+ * machine that a broken walk has damaged (orphan entries) is still valid: the damage is counted,
+ * not hidden.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@ static void raise(uint64_t *max, uint64_t value)
 		*max = value;
 }
 
-void walk_metrics_add_loop(struct sp_walk_metrics *m, unsigned int pass, const struct walk_loop *loop)
+void walk_metrics_add_loop(struct sp_walk_metrics *m, unsigned int pass,
+			   const struct walk_loop *loop)
 {
 	struct sp_pass_metrics *p = &m->pass[pass];
 

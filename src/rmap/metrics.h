@@ -3,7 +3,8 @@
  * The metrics of reverse walks (R5): counting one loop, folding a walk into totals.
  *
  * A loop is one rmap_item in one pass. It counts into a small struct on the stack and is
- * folded once, after its lock is released, so that counting adds nothing to the hold that it measures.
+ * folded once, after its lock is released, so that counting adds nothing to the hold that it
+ * measures.
  *
  * Locks: none; the totals belong to the machine's thread.
  */
@@ -18,7 +19,8 @@ struct walk_loop {
 	uint64_t hold_ns;
 };
 
-void walk_metrics_add_loop(struct sp_walk_metrics *metrics, unsigned int pass, const struct walk_loop *loop);
+void walk_metrics_add_loop(struct sp_walk_metrics *metrics, unsigned int pass,
+			   const struct walk_loop *loop);
 /* One walk ended. */
 void walk_metrics_add_walk(struct sp_walk_metrics *metrics, uint64_t walk_ns);
 /* Adds what `part` counted: sums add, maxima are the larger. */

@@ -3,16 +3,18 @@
  * Migration (W5).
  *
  * One attempt is two walks: try_to_migrate() turns every mapping into a migration entry and
- * stops when the page is unmapped; remove_migration_ptes() turns the entries back, into the new frame or,
- * after a failure, into the old one. The second walk has no `done`: it cannot know how many
- * entries there are, which is why a strategy that guesses from the mapcount loses some (V2).
+ * stops when the page is unmapped; remove_migration_ptes() turns the entries back, into the new
+ * frame or, after a failure, into the old one. The second walk has no `done`: it cannot know how
+ * many entries there are, which is why a strategy that guesses from the mapcount loses some (V2).
  *
- * Linux tries three times in a batch of pages and seven times the page alone before it gives up one that it cannot
- * unmap: twenty walks (V1). A page that it can unmap, but that somebody holds a reference on, stays
- * unmapped while the rest of the three, and of the seven, are tried: four walks.
+ * Linux tries three times in a batch of pages and seven times the page alone before it gives up one
+ * that it cannot unmap: twenty walks (V1). A page that it can unmap, but that somebody holds a
+ * reference on, stays unmapped while the rest of the three, and of the seven, are tried: four
+ * walks.
  *
  * Here the number of entries made is known, so an entry left behind is noticed at once: it is
- * counted, the frame it names is kept for ever (FRAME_ORPHANED), and the caller is told. Linux would crash.
+ * counted, the frame it names is kept for ever (FRAME_ORPHANED), and the caller is told. Linux
+ * would crash.
  *
  * Contents move by handing the content word over: both frames are locked and unmapped.
  *
@@ -25,7 +27,7 @@
 #include "entry.h"
 
 /* In a batch (NR_MAX_MIGRATE_ASYNC_RETRY), then alone (NR_MAX_MIGRATE_SYNC_RETRY). */
-static const unsigned int max_attempts[] = { 3, 7 };
+static const unsigned int max_attempts[] = {3, 7};
 
 struct migration {
 	struct vm *vm;
@@ -63,7 +65,7 @@ static bool migrate_one(struct frame *frame, struct vma *vma, uint64_t addr, voi
 
 static uint64_t make_entries(struct vm *vm, struct frame *frame)
 {
-	struct migration m = { .vm = vm, .src_pfn = frame_pfn(&vm->frames, frame) };
+	struct migration m = {.vm = vm, .src_pfn = frame_pfn(&vm->frames, frame)};
 	struct rmap_walk_control rwc = {
 		.arg = &m,
 		.rmap_one = migrate_one,
@@ -87,16 +89,17 @@ static bool restore_one(struct frame *dst, struct vma *vma, uint64_t addr, void 
 		dst->flags |= FRAME_EXCLUSIVE;
 	frame_get(dst);
 	frame_add_map(dst, vma);
-	page_table_set(&mm->pt, addr, pte_make(frame_pfn(&m->vm->frames, dst),
-					       PTE_PRESENT | (pte & (PTE_WRITE | PTE_DIRTY | PTE_YOUNG))));
+	page_table_set(&mm->pt, addr,
+		       pte_make(frame_pfn(&m->vm->frames, dst),
+				PTE_PRESENT | (pte & (PTE_WRITE | PTE_DIRTY | PTE_YOUNG))));
 	m->nr_entries++;
 	return true;
 }
 
 static uint64_t restore_entries(struct vm *vm, struct frame *src, struct frame *dst)
 {
-	struct migration m = { .vm = vm, .src_pfn = frame_pfn(&vm->frames, src) };
-	struct rmap_walk_control rwc = { .arg = &m, .rmap_one = restore_one };
+	struct migration m = {.vm = vm, .src_pfn = frame_pfn(&vm->frames, src)};
+	struct rmap_walk_control rwc = {.arg = &m, .rmap_one = restore_one};
 
 	rmap_walk(vm, dst, &rwc);
 	return m.nr_entries;
@@ -153,7 +156,8 @@ static bool has_extra_references(const struct frame *frame)
 }
 
 /*
- * One attempt. The caller holds one reference on src. 0; -EAGAIN: still mapped; -EBUSY: held by somebody; -EUCLEAN.
+ * One attempt. The caller holds one reference on src. 0; -EAGAIN: still mapped; -EBUSY: held by
+ * somebody; -EUCLEAN.
  */
 static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool first)
 {

@@ -8,9 +8,11 @@
 #include "rmap.h"
 
 /*
- * Migrates an anonymous frame to node nid (a fresh frame, also on the same node), with Linux's retries
- * (10 attempts, each an unmap walk and a restore walk: V1). 0 moved; -EBUSY still mapped or extra references;
- * -ENOMEM no target; -EUCLEAN moved, but entries were left behind (V2): the old frame then stays allocated, FRAME_ORPHANED.
+ * Migrates an anonymous frame to node nid (a fresh frame, also on the same node), with Linux's
+ * retries (10 attempts, each an unmap walk and a restore walk: V1). 0 moved; -EBUSY still mapped or
+ * extra references;
+ * -ENOMEM no target; -EUCLEAN moved, but entries were left behind (V2): the old frame then stays
+ * allocated, FRAME_ORPHANED.
  */
 int migrate_frame(struct vm *vm, struct frame *frame, int nid) SP_MUST_CHECK;
 

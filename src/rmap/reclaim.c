@@ -3,13 +3,14 @@
  * Reclaim (W1, W2): one page at a time, with the rules of the classic two lists.
  *
  * An active page costs a round: its young bits are cleared and it becomes inactive. An inactive
- * page is evicted unless it was referenced since: once, it stays for another round; in several PTEs,
- * or again after it had been marked referenced, it is activated. A merged page starts young and
- * accessed (K25), so it needs several rounds.
+ * page is evicted unless it was referenced since: once, it stays for another round; in several
+ * PTEs, or again after it had been marked referenced, it is activated. A merged page starts young
+ * and accessed (K25), so it needs several rounds.
  *
- * Eviction: the page enters the swap cache, its mappings become swap entries, its contents are written, and
- * it leaves the cache, which frees it. A reference that somebody else holds (sp_hold) stops the last step:
- * the page then stays in the swap cache, KSM identity and all, and a fault finds it there (W3, V6).
+ * Eviction: the page enters the swap cache, its mappings become swap entries, its contents are
+ * written, and it leaves the cache, which frees it. A reference that somebody else holds (sp_hold)
+ * stops the last step: the page then stays in the swap cache, KSM identity and all, and a fault
+ * finds it there (W3, V6).
  *
  * Locks: the frame's lock throughout; walks take anon_vma locks inside.
  */
@@ -87,8 +88,8 @@ static enum reclaim_result shrink(struct vm *vm, struct frame *frame, bool ignor
 		if (!unmapped) {
 			if (frame->flags & FRAME_MLOCKED)
 				return RECLAIM_UNEVICTABLE;
-			rmap_audit_left(vm, "reclaim: unmap walk", frame, frame_pfn(&vm->frames, frame),
-					TRUTH_MAPPED);
+			rmap_audit_left(vm, "reclaim: unmap walk", frame,
+					frame_pfn(&vm->frames, frame), TRUTH_MAPPED);
 			frame->flags |= FRAME_ACTIVE;
 			return RECLAIM_ACTIVATED;
 		}

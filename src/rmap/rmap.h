@@ -27,8 +27,8 @@ struct rmap_walk_control {
 	bool (*done)(struct frame *frame);
 	/* NULL, or true for VMAs to skip. */
 	bool (*invalid_vma)(struct vma *vma, void *arg);
-	bool try_lock;   /* do not wait for an anon_vma lock: */
-	bool contended;  /* out: it was busy, the walk ended there */
+	bool try_lock;	/* do not wait for an anon_vma lock: */
+	bool contended; /* out: it was busy, the walk ended there */
 	/* A strategy other than the machine's (for audits), and no metrics: */
 	bool override;
 	enum sp_strategy strategy;
@@ -37,10 +37,9 @@ struct rmap_walk_control {
 /* State of the layer: vm->rmap. */
 struct rmap {
 	struct sp_walk_metrics metrics; /* KSM walks; updated by ksm/ */
-	bool measure_time;              /* take clocks around lock holds; default true */
+	bool measure_time;		/* take clocks around lock holds; default true */
 	sp_audit_fn audit;
 	void *audit_arg;
-	bool auditing;                  /* an audit's own walks are not audited */
 };
 
 /* Registers the hooks of this layer. */
@@ -66,33 +65,43 @@ struct pte_refs {
 };
 
 enum truth_kind {
-	TRUTH_MAPPED,    /* present entries that map the frame */
+	TRUTH_MAPPED,	 /* present entries that map the frame */
 	TRUTH_MIGRATION, /* migration entries that name the pfn */
 };
 
-/* Every entry of that kind, by a scan of all page tables. 0, -ENOMEM. Not from the machine's memory account. */
-int rmap_truth(struct vm *vm, uint32_t pfn, enum truth_kind kind, struct pte_refs *ret) SP_MUST_CHECK;
-/* What a walk of the frame under a strategy reaches, of that kind, each entry once. *calls counts rmap_one calls. */
-int rmap_reached(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_kind kind, enum sp_strategy strategy,
-		 struct pte_refs *ret, uint64_t *calls) SP_MUST_CHECK;
+/* Every entry of that kind, by a scan of all page tables. 0, -ENOMEM. Not from the machine's memory
+ * account. */
+int rmap_truth(struct vm *vm, uint32_t pfn, enum truth_kind kind,
+	       struct pte_refs *ret) SP_MUST_CHECK;
+/* What a walk of the frame under a strategy reaches, of that kind, each entry once. *calls counts
+ * rmap_one calls. */
+int rmap_reached(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_kind kind,
+		 enum sp_strategy strategy, struct pte_refs *ret, uint64_t *calls) SP_MUST_CHECK;
 void pte_refs_free(struct pte_refs *refs);
 
-/* sp_walk(): walks under the machine's strategy, counted in the metrics, against the truth. frame locked by the callee. */
-int rmap_explicit_walk(struct vm *vm, struct frame *frame, struct sp_walk_result *ret) SP_MUST_CHECK;
+/* sp_walk(): walks under the machine's strategy, counted in the metrics, against the truth. frame
+ * locked by the callee. */
+int rmap_explicit_walk(struct vm *vm, struct frame *frame,
+		       struct sp_walk_result *ret) SP_MUST_CHECK;
 
-/* After a walk of `operation` that should have left no entry of `kind` for pfn: reports what is left to the audit function, if set.
- * frame: the one whose mapping tells where to walk (the migration target for TRUTH_MIGRATION). Does nothing without an audit function. */
-void rmap_audit_left(struct vm *vm, const char *operation, struct frame *frame, uint32_t pfn, enum truth_kind kind);
+/* After a walk of `operation` that should have left no entry of `kind` for pfn: reports what is
+ * left to the audit function, if set. frame: the one whose mapping tells where to walk (the
+ * migration target for TRUTH_MIGRATION). Does nothing without an audit function. */
+void rmap_audit_left(struct vm *vm, const char *operation, struct frame *frame, uint32_t pfn,
+		     enum truth_kind kind);
 
 /* ---- Walkers ---- */
 
-/* Tries to replace every mapping by a swap entry; the frame is locked and in the swap cache. True when unmapped. */
+/* Tries to replace every mapping by a swap entry; the frame is locked and in the swap cache. True
+ * when unmapped. */
 bool try_to_unmap(struct vm *vm, struct frame *frame);
 /* Replaces every mapping by a migration entry (done: unmapped). The frame is locked. */
 void try_to_migrate(struct vm *vm, struct frame *frame);
-/* Restores every migration entry of src to map dst (dst may be src: rollback). No done, both passes (R4). dst locked. */
+/* Restores every migration entry of src to map dst (dst may be src: rollback). No done, both passes
+ * (R4). dst locked. */
 void remove_migration_ptes(struct vm *vm, struct frame *src, struct frame *dst);
-/* PTEs that were young, whose young bits are cleared (folio_referenced); *vm_locked: one is mapped in a locked VMA.
+/* PTEs that were young, whose young bits are cleared (folio_referenced); *vm_locked: one is mapped
+ * in a locked VMA.
  * -1: contended. */
 int frame_referenced(struct vm *vm, struct frame *frame, bool *vm_locked);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One scan of all page tables gives every (frame, mm, address), sorted by frame; then each frame is walked and compared
- * with its part of that list, so a whole machine costs O(n log n) and not a scan for each page.
+ * One scan of all page tables gives every (frame, mm, address), sorted by frame; then each frame is
+ * walked and compared with its part of that list, so a whole machine costs O(n log n) and not a
+ * scan for each page.
  */
 #include "rmap_validate.h"
 
@@ -32,7 +33,7 @@ static bool add(struct mappings *m, uint32_t pfn, uint32_t mm_id, uint64_t addr)
 		m->all = grown;
 		m->capacity = capacity;
 	}
-	m->all[m->nr++] = (struct mapping){ pfn, mm_id, addr };
+	m->all[m->nr++] = (struct mapping){pfn, mm_id, addr};
 	return true;
 }
 
@@ -61,7 +62,8 @@ static bool collect_all(struct vm *vm, struct mappings *m)
 
 			if (pte_present(pte) && !pte_is_zero_page(pte))
 				for (uint32_t i = 0; i < n; i++)
-					if (!add(m, pte_value(pte) + i, mm->id, addr + i * PAGE_SIZE))
+					if (!add(m, pte_value(pte) + i, mm->id,
+						 addr + i * PAGE_SIZE))
 						return false;
 			addr += n * PAGE_SIZE;
 		}
@@ -76,7 +78,8 @@ static bool same(const struct mapping *truth, uint64_t nr, const struct pte_refs
 	if (nr != reached->nr)
 		return false;
 	for (uint64_t i = 0; i < nr; i++)
-		if (truth[i].mm_id != reached->refs[i].mm->id || truth[i].addr != reached->refs[i].addr)
+		if (truth[i].mm_id != reached->refs[i].mm->id ||
+		    truth[i].addr != reached->refs[i].addr)
 			return false;
 	return true;
 }
@@ -129,7 +132,7 @@ static void check_ksm(struct vm *vm, struct frame *frame, uint32_t pfn, struct r
 
 void rmap_validate(struct vm *vm, struct report *report)
 {
-	struct mappings m = { NULL, 0, 0 };
+	struct mappings m = {NULL, 0, 0};
 	uint64_t n;
 
 	if (!collect_all(vm, &m)) {

@@ -7,9 +7,10 @@
 #include "rmap.h"
 
 /*
- * For every mapped anonymous page: the walk of a page that is not merged reaches exactly the entries that map it;
- * for a merged page, `direct` reaches whatever `full` does (the rest is Linux's own, R6). Merged pages whose full
- * walk would cost more than a million steps are left out. Nothing may be locked.
+ * For every mapped anonymous page: the walk of a page that is not merged reaches exactly the
+ * entries that map it; for a merged page, `direct` reaches whatever `full` does (the rest is
+ * Linux's own, R6). Merged pages whose full walk would cost more than a million steps are left out.
+ * Nothing may be locked.
  */
 void rmap_validate(struct vm *vm, struct report *report);
 

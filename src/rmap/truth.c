@@ -2,11 +2,12 @@
 /*
  * Truth: which entries map a page, found without the reverse map, and what a walk reached of them.
  *
- * The scan visits every entry of every page table; it is the oracle against which walks are judged, so it
- * shares nothing with them. Its arrays come from the C library, not from the machine's account: an audit must not
- * change which allocation an injected failure hits.
+ * The scan visits every entry of every page table; it is the oracle against which walks are judged,
+ * so it shares nothing with them. Its arrays come from the C library, not from the machine's
+ * account: an audit must not change which allocation an injected failure hits.
  *
- * Locks: none taken by the scan (the machine's one-thread rule); rmap_reached() walks, so it wants the frame locked.
+ * Locks: none taken by the scan (the machine's one-thread rule); rmap_reached() walks, so it wants
+ * the frame locked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static int refs_add(struct pte_refs *refs, struct mm *mm, uint64_t addr)
 			return -ENOMEM;
 		refs->refs = grown;
 	}
-	refs->refs[refs->nr++] = (struct pte_ref){ mm, addr };
+	refs->refs[refs->nr++] = (struct pte_ref){mm, addr};
 	return 0;
 }
 
@@ -67,7 +68,7 @@ int rmap_truth(struct vm *vm, uint32_t pfn, enum truth_kind kind, struct pte_ref
 {
 	struct mm *mm;
 
-	*ret = (struct pte_refs){ NULL, 0 };
+	*ret = (struct pte_refs){NULL, 0};
 	cds_list_for_each_entry(mm, &vm->mms, link) {
 		uint64_t addr = 0;
 		pte_t pte;
@@ -118,10 +119,10 @@ static bool collect_one(struct frame *frame, struct vma *vma, uint64_t addr, voi
 }
 
 /* `override` false: the machine's own strategy, counted in the metrics. */
-static int collect(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_kind kind, bool override,
-		   enum sp_strategy strategy, struct pte_refs *ret, uint64_t *calls)
+static int collect(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_kind kind,
+		   bool override, enum sp_strategy strategy, struct pte_refs *ret, uint64_t *calls)
 {
-	struct collect c = { .refs = ret, .pfn = pfn, .kind = kind };
+	struct collect c = {.refs = ret, .pfn = pfn, .kind = kind};
 	struct rmap_walk_control rwc = {
 		.arg = &c,
 		.rmap_one = collect_one,
@@ -129,7 +130,7 @@ static int collect(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_
 		.strategy = strategy,
 	};
 
-	*ret = (struct pte_refs){ NULL, 0 };
+	*ret = (struct pte_refs){NULL, 0};
 	rmap_walk(vm, frame, &rwc);
 	*calls = c.calls;
 	if (c.err)
@@ -145,7 +146,8 @@ int rmap_reached(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_ki
 	return collect(vm, frame, pfn, kind, true, strategy, ret, calls);
 }
 
-/* Fills in what `reached` lacks of `truth`; what the whole-tree walk lacks too is Linux's own miss. */
+/* Fills in what `reached` lacks of `truth`; what the whole-tree walk lacks too is Linux's own miss.
+ * */
 static void note_missed(struct sp_walk_result *result, const struct pte_refs *truth,
 			const struct pte_refs *reached, const struct pte_refs *full)
 {
@@ -189,21 +191,22 @@ int rmap_explicit_walk(struct vm *vm, struct frame *frame, struct sp_walk_result
 {
 	struct sp_walk_metrics *metrics = &rmap_of(vm)->metrics, before = *metrics;
 	uint32_t pfn = frame_pfn(&vm->frames, frame);
-	struct pte_refs truth, reached = { NULL, 0 }, full = { NULL, 0 };
+	struct pte_refs truth, reached = {NULL, 0}, full = {NULL, 0};
 	uint64_t full_calls;
 	int err;
 
-	*ret = (struct sp_walk_result){ .ksm = frame_is_ksm(frame), .pfn = pfn };
+	*ret = (struct sp_walk_result){.ksm = frame_is_ksm(frame), .pfn = pfn};
 	err = rmap_truth(vm, pfn, TRUTH_MAPPED, &truth);
 	if (err)
 		return err;
 	frame_get(frame);
 	frame_lock(frame);
 	/* The walk's own maxima: the totals start afresh and are folded in afterwards. */
-	*metrics = (struct sp_walk_metrics){ 0 };
+	*metrics = (struct sp_walk_metrics){0};
 	err = collect(vm, frame, pfn, TRUTH_MAPPED, false, SP_STRATEGY_FULL, &reached, &ret->calls);
 	if (!err)
-		err = rmap_reached(vm, frame, pfn, TRUTH_MAPPED, SP_STRATEGY_FULL, &full, &full_calls);
+		err = rmap_reached(vm, frame, pfn, TRUTH_MAPPED, SP_STRATEGY_FULL, &full,
+				   &full_calls);
 	frame_unlock(frame);
 	frame_put(&vm->frames, frame);
 	if (!err) {
@@ -228,8 +231,8 @@ void rmap_audit_left(struct vm *vm, const char *operation, struct frame *frame, 
 		     enum truth_kind kind)
 {
 	struct rmap *rmap = rmap_of(vm);
-	struct sp_walk_result result = { .ksm = frame_is_ksm(frame), .pfn = pfn };
-	struct pte_refs left, full = { NULL, 0 }, none = { NULL, 0 };
+	struct sp_walk_result result = {.ksm = frame_is_ksm(frame), .pfn = pfn};
+	struct pte_refs left, full = {NULL, 0}, none = {NULL, 0};
 	uint64_t calls;
 
 	if (!rmap->audit)

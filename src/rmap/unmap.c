@@ -57,7 +57,7 @@ bool try_to_unmap(struct vm *vm, struct frame *frame)
 
 struct referenced {
 	struct vm *vm;
-	int mapcount;   /* mappings not yet seen: the walk ends when all were */
+	int mapcount; /* mappings not yet seen: the walk ends when all were */
 	int referenced;
 	bool vm_locked;
 };
@@ -87,7 +87,7 @@ static bool referenced_one(struct frame *frame, struct vma *vma, uint64_t addr, 
 
 int frame_referenced(struct vm *vm, struct frame *frame, bool *vm_locked)
 {
-	struct referenced ref = { .vm = vm, .mapcount = frame->mapcount };
+	struct referenced ref = {.vm = vm, .mapcount = frame->mapcount};
 	struct rmap_walk_control rwc = {
 		.arg = &ref,
 		.rmap_one = referenced_one,

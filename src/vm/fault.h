@@ -3,8 +3,8 @@
  * Page faults: what a load or a store of a process does to its page table.
  *
  * handle_fault() resolves one fault as Linux's handle_mm_fault() does: anonymous (zero page or
- * new page, huge where allowed), file (read: the page cache's frame; private write: a copy), swap-in (W3), write to a
- * read-only PTE (reuse or copy, K33), unshare.
+ * new page, huge where allowed), file (read: the page cache's frame; private write: a copy),
+ * swap-in (W3), write to a read-only PTE (reuse or copy, K33), unshare.
  */
 #ifndef SP_FAULT_H
 #define SP_FAULT_H
@@ -18,35 +18,37 @@ enum fault_flags {
 };
 
 /*
- * mmap_lock held for read or write, addr inside vma, access allowed by the VMA (except REMOTE). 0; -ENOMEM; -EFAULT (beyond the
- * end of a file); -EDEADLK (a migration entry nobody will remove); -EHWPOISON never yet.
- * On error nothing has changed, except that an anon_vma or empty tables may have been prepared.
+ * mmap_lock held for read or write, addr inside vma, access allowed by the VMA (except REMOTE). 0;
+ * -ENOMEM; -EFAULT (beyond the end of a file); -EDEADLK (a migration entry nobody will remove);
+ * -EHWPOISON never yet. On error nothing has changed, except that an anon_vma or empty tables may
+ * have been prepared.
  */
 int handle_fault(struct vma *vma, uint64_t addr, unsigned int flags) SP_MUST_CHECK;
 
 /*
  * The frame that a load (or store) of the process at addr gets, faulting as needed; sets
- * young and, for a store, dirty in the PTE. Takes mmap_lock for read. *ret may be the zero page on a load. No reference is taken.
- * 0, -EFAULT (no VMA, no permission), or as handle_fault().
+ * young and, for a store, dirty in the PTE. Takes mmap_lock for read. *ret may be the zero page on
+ * a load. No reference is taken. 0, -EFAULT (no VMA, no permission), or as handle_fault().
  */
 int vm_access(struct mm *mm, uint64_t addr, bool write, struct frame **ret) SP_MUST_CHECK;
 
-/* Entry lookup with huge PMDs resolved to the 4 KiB piece: the PTE value as if it were a PTE (PTE_HUGE kept),
- * 0 when none. */
+/* Entry lookup with huge PMDs resolved to the 4 KiB piece: the PTE value as if it were a PTE
+ * (PTE_HUGE kept), 0 when none. */
 pte_t vm_pte(const struct mm *mm, uint64_t addr);
 
-/* Frees the pages of [start, end) of the VMA (unmap, DONTNEED): drops mappings, swap entries, KSM zero pages. Splits a huge PMD that is
- * only partly covered: -ENOMEM if that fails (nothing zapped then). mmap_lock for read is enough. */
+/* Frees the pages of [start, end) of the VMA (unmap, DONTNEED): drops mappings, swap entries, KSM
+ * zero pages. Splits a huge PMD that is only partly covered: -ENOMEM if that fails (nothing zapped
+ * then). mmap_lock for read is enough. */
 int zap_range(struct vma *vma, uint64_t start, uint64_t end) SP_MUST_CHECK;
 
-/* Splits a huge PMD mapping addr, if there is one, into PTEs and its folio into frames. Other mms that map the
- * folio keep their PMDs. Takes no lock: walks may call it. 0 or -ENOMEM. */
+/* Splits a huge PMD mapping addr, if there is one, into PTEs and its folio into frames. Other mms
+ * that map the folio keep their PMDs. Takes no lock: walks may call it. 0 or -ENOMEM. */
 int split_huge_mapping(struct mm *mm, uint64_t addr) SP_MUST_CHECK;
 
 /*
- * Mapping and unmapping one small frame, as folio_add_anon_rmap_pte() and folio_remove_rmap_pte() do: mapcount,
- * RSS of the mm, and, for the first mapping of a fresh anonymous page, mapping and index. The caller moves
- * refcounts and sets the PTE.
+ * Mapping and unmapping one small frame, as folio_add_anon_rmap_pte() and folio_remove_rmap_pte()
+ * do: mapcount, RSS of the mm, and, for the first mapping of a fresh anonymous page, mapping and
+ * index. The caller moves refcounts and sets the PTE.
  */
 void frame_add_new_anon(struct frame *frame, struct vma *vma, uint64_t addr); /* exclusive */
 void frame_add_map(struct frame *frame, struct vma *vma);
@@ -55,9 +57,11 @@ void frame_remove_map(struct frame *frame, struct vma *vma);
 
 /* Everything about [start,end) of src's entries is moved to dst at new_addr (mremap): entries keep
  * young, dirty and swap values. Returns bytes moved: all or, on -ENOMEM for tables, 0. */
-uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, uint64_t new_addr, uint64_t len, bool need_rmap_locks);
-/* Makes the tables and splits the huge PMDs that a move of that range, to a place where nothing is mapped,
- * needs: it then cannot fail. 0, or -ENOMEM and only huge PMDs have been split. */
-int move_page_tables_prepare(struct mm *mm, uint64_t old_addr, uint64_t new_addr, uint64_t len) SP_MUST_CHECK;
+uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, uint64_t new_addr,
+			  uint64_t len, bool need_rmap_locks);
+/* Makes the tables and splits the huge PMDs that a move of that range, to a place where nothing is
+ * mapped, needs: it then cannot fail. 0, or -ENOMEM and only huge PMDs have been split. */
+int move_page_tables_prepare(struct mm *mm, uint64_t old_addr, uint64_t new_addr,
+			     uint64_t len) SP_MUST_CHECK;
 
 #endif

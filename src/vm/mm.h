@@ -2,8 +2,8 @@
 /*
  * Address spaces: struct mm, its VMAs, and looking them up.
  *
- * Lifetime of an mm. `users` is 1 from creation until exit, then 0: the mm has no VMAs and no pages any
- * more. `count` is one for users > 0, one for each ksm_mm_slot; at 0 it is freed. Handles of
+ * Lifetime of an mm. `users` is 1 from creation until exit, then 0: the mm has no VMAs and no pages
+ * any more. `count` is one for users > 0, one for each ksm_mm_slot; at 0 it is freed. Handles of
  * exited processes hold no mm.
  *
  * A VMA is found through mm->vmas, a range tree that RCU readers may search

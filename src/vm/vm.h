@@ -134,7 +134,8 @@ struct file {
 int file_create(struct vm *vm, uint64_t nr_pages, uint64_t seed, bool shmem, struct file **ret) SP_MUST_CHECK;
 void file_get(struct file *file);
 void file_put(struct file *file);
-/* The page-cache frame (no reference taken; the cache's keeps it): 0; -EFAULT beyond the end; -ENOMEM. */
+/* The page-cache frame (no reference taken; the cache's keeps it): 0; -EFAULT beyond the end;
+ * -ENOMEM. */
 int file_page(struct file *file, uint64_t pgoff, struct frame **ret) SP_MUST_CHECK;
 
 #endif

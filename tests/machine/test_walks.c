@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The walk strategies at work, through the public calls: what each reaches, costs, and does to migration and reclaim.
+ * The walk strategies at work, through the public calls: what each reaches, costs, and does to
+ * migration and reclaim.
  *
  * Every case is built from few pages, so that each count can be worked out from R1 by hand.
  */
@@ -17,7 +18,7 @@
 #include "samepage.h"
 
 #define BASE UINT64_C(0x200000000000)
-#define RW (SP_PROT_READ | SP_PROT_WRITE)
+#define RW   (SP_PROT_READ | SP_PROT_WRITE)
 
 #define OK(call) assert_int_equal((call), 0)
 
@@ -44,7 +45,8 @@ static struct sp_process *mergeable(struct sp_machine *m, unsigned int pages)
 	struct sp_process *p;
 
 	OK(sp_process_create(m, &p));
-	OK(sp_mmap(p, BASE, pages * SP_PAGE_SIZE, RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL));
+	OK(sp_mmap(p, BASE, pages * SP_PAGE_SIZE, RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0,
+		   NULL));
 	OK(sp_madvise(p, BASE, pages * SP_PAGE_SIZE, SP_MADV_MERGEABLE));
 	return p;
 }
@@ -73,7 +75,8 @@ static struct sp_process *moved_and_merged(struct sp_machine *m)
 
 	OK(sp_fill(p, at(0), 2 * SP_PAGE_SIZE, 0x77));
 	OK(sp_ksm_scan(m, 2));
-	OK(sp_mremap(p, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED, at(2), NULL));
+	OK(sp_mremap(p, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED,
+		     at(2), NULL));
 	OK(sp_ksm_scan(m, 2));
 	assert_int_equal(pfn(p, 0), pfn(p, 2));
 	return p;
@@ -190,7 +193,8 @@ static void test_direct_remembers(void **state)
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(sp_swap_out(p, at(i)), 1);
 	/* V6: page 1's entry moves onto page 2, whose item stands, and comes back there. */
-	OK(sp_mremap(p, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED, at(2), NULL));
+	OK(sp_mremap(p, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED,
+		     at(2), NULL));
 	OK(sp_touch(p, at(2), SP_PAGE_SIZE));
 	OK(sp_walk(p, at(2), &r));
 	assert_int_equal(r.reachable, 1);
@@ -199,7 +203,8 @@ static void test_direct_remembers(void **state)
 	/* The whole tree was walked: more than one VMA for each item. */
 	assert_true(r.metrics.nr_iteration_max > 1);
 	OK(sp_drop(m, hold));
-	/* It goes on: the page was found by its VMA's index, not by that of the item, and munmap could take the VMA away. */
+	/* It goes on: the page was found by its VMA's index, not by that of the item, and munmap
+	 * could take the VMA away. */
 	OK(sp_migrate(p, at(2), -1, true));
 	sp_walk_metrics_reset(m);
 	OK(sp_migrate(p, at(2), -1, true));
@@ -254,7 +259,8 @@ static void test_direct_hears_of_moves(void **state)
 	(void)state;
 	/* K27: the child shares the parent's page and is not mergeable. */
 	OK(sp_process_create(m, &parent));
-	OK(sp_mmap(parent, BASE, 4 * SP_PAGE_SIZE, RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL));
+	OK(sp_mmap(parent, BASE, 4 * SP_PAGE_SIZE, RW, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0,
+		   NULL));
 	OK(sp_fill(parent, at(0), 2 * SP_PAGE_SIZE, 0x77));
 	OK(sp_process_fork(parent, &child));
 	OK(sp_madvise(parent, BASE, 4 * SP_PAGE_SIZE, SP_MADV_MERGEABLE));
@@ -263,10 +269,12 @@ static void test_direct_hears_of_moves(void **state)
 	OK(sp_ksm_scan(m, 3));
 	OK(sp_walk(parent, at(0), &r));
 	assert_int_equal(r.reached, r.reached_full);
-	/* Page 1 became the merged page, so the child maps it there; it moves onto page 0, for whose address the
-	 * parent has an item, and only a whole-tree walk would look for it there. */
+	/* Page 1 became the merged page, so the child maps it there; it moves onto page 0, for
+	 * whose address the parent has an item, and only a whole-tree walk would look for it there.
+	 * */
 	assert_int_equal(pfn(child, 1), pfn(parent, 0));
-	OK(sp_mremap(child, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED, at(0), NULL));
+	OK(sp_mremap(child, at(1), SP_PAGE_SIZE, SP_PAGE_SIZE, SP_MREMAP_MAYMOVE | SP_MREMAP_FIXED,
+		     at(0), NULL));
 	assert_int_equal(pfn(child, 0), pfn(parent, 0));
 	OK(sp_walk(parent, at(0), &r));
 	assert_true(r.ksm);
@@ -276,7 +284,8 @@ static void test_direct_hears_of_moves(void **state)
 	sp_machine_destroy(m);
 }
 
-/* W1: a merged page starts young and marked, and needs rounds; an extra reference keeps it in the swap cache. */
+/* W1: a merged page starts young and marked, and needs rounds; an extra reference keeps it in the
+ * swap cache. */
 static void test_reclaim(void **state)
 {
 	struct sp_machine *m = machine(SP_STRATEGY_FULL);
@@ -325,7 +334,7 @@ static void on_audit(void *arg, const char *operation, const struct sp_walk_resu
 
 static void test_audit(void **state)
 {
-	struct audited a = { 0 };
+	struct audited a = {0};
 	struct sp_machine *m = machine(SP_STRATEGY_ADDRESS);
 	struct sp_process *p = moved_and_merged(m);
 
@@ -380,11 +389,11 @@ static void test_held_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_moved_walk),	cmocka_unit_test(test_moved_migration),
-		cmocka_unit_test(test_forks),		cmocka_unit_test(test_direct_remembers),
-		cmocka_unit_test(test_direct_forgets),	cmocka_unit_test(test_direct_hears_of_moves),
-		cmocka_unit_test(test_reclaim),
-		cmocka_unit_test(test_audit),		cmocka_unit_test(test_held_page),
+		cmocka_unit_test(test_moved_walk),     cmocka_unit_test(test_moved_migration),
+		cmocka_unit_test(test_forks),	       cmocka_unit_test(test_direct_remembers),
+		cmocka_unit_test(test_direct_forgets), cmocka_unit_test(test_direct_hears_of_moves),
+		cmocka_unit_test(test_reclaim),	       cmocka_unit_test(test_audit),
+		cmocka_unit_test(test_held_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metrics of walks: a loop counted twice and a walk folded into totals give sums and maxima that can be worked
- * out by hand, and the identity of R5 holds for them.
+ * The metrics of walks: a loop counted twice and a walk folded into totals give sums and maxima
+ * that can be worked out by hand, and the identity of R5 holds for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,10 +12,17 @@
 #include "metrics.h"
 
 static const struct walk_loop long_loop = {
-	.iterations = 22169, .out_of_range = 22168, .calls = 1, .hold_ns = 900,
+	.iterations = 22169,
+	.out_of_range = 22168,
+	.calls = 1,
+	.hold_ns = 900,
 };
 static const struct walk_loop fork_loop = {
-	.iterations = 3, .mm_mismatch = 1, .invalid = 1, .calls = 1, .hold_ns = 1000,
+	.iterations = 3,
+	.mm_mismatch = 1,
+	.invalid = 1,
+	.calls = 1,
+	.hold_ns = 1000,
 };
 
 static void check_identity(const struct sp_walk_metrics *m)
@@ -26,7 +33,7 @@ static void check_identity(const struct sp_walk_metrics *m)
 
 static void test_loop(void **state)
 {
-	struct sp_walk_metrics m = { 0 };
+	struct sp_walk_metrics m = {0};
 
 	(void)state;
 	walk_metrics_add_loop(&m, 0, &long_loop);
@@ -51,7 +58,7 @@ static void test_loop(void **state)
 
 static void test_fold(void **state)
 {
-	struct sp_walk_metrics total = { 0 }, part = { 0 };
+	struct sp_walk_metrics total = {0}, part = {0};
 
 	(void)state;
 	walk_metrics_add_loop(&part, 0, &long_loop);
