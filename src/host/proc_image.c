@@ -16,7 +16,9 @@
 #include "proc_pagemap.h"
 
 #define SLICE_BYTES (UINT64_C(1) << 20)
-#define KERNEL_THREAD 0x00200000ul /* PF_KTHREAD in the flags of /proc/PID/stat */
+/* PF_EXITING and PF_KTHREAD in the flags of /proc/PID/stat. */
+#define EXITING 0x00000004ul
+#define KERNEL_THREAD 0x00200000ul
 
 struct reader {
 	pid_t pid;
@@ -81,6 +83,10 @@ static int fail_no_memory(struct reader *r, int err)
 		return image_sink_fail(&r->sink, -ESRCH,
 			"pid %d: has exited already and waits for its parent (a zombie)",
 			r->pid);
+	/* Its memory goes before it does; from then on only root may look, and sees none. */
+	if (flags & EXITING)
+		return image_sink_fail(&r->sink, -ESRCH,
+				       "pid %d: is just exiting", r->pid);
 	if (err == -EACCES || err == -EPERM)
 		return image_sink_fail(&r->sink, err,
 			"pid %d: its memory may not be read (%s); be root or its owner, and see kernel.yama.ptrace_scope",

@@ -180,7 +180,7 @@ exited_in_time()
 	wait "$reader" || is=$?
 	[ $is = 0 ] && [ ! -s .err ] && return
 	[ $is = 2 ] && [ ! -s .out ] && [ "$(wc -l < .err)" = 1 ] &&
-		grep -qxE "pid.scn:1:1: pid $target: (exited while it was read \([0-9]+ of [0-9]+ mappings read\)|no such process|has exited already and waits for its parent \(a zombie\)|shows no memory \(.*\))" .err &&
+		grep -qxE "pid.scn:1:1: pid $target: (exited while it was read \([0-9]+ of [0-9]+ mappings read\)|no such process|has exited already and waits for its parent \(a zombie\)|is just exiting)" .err &&
 		return
 	echo "exit status $is"
 	cat .err
