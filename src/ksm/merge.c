@@ -174,11 +174,8 @@ static void replace_page(struct ksm *ksm, struct vma *vma, uint64_t addr, struct
 	}
 	page_table_set(&vma->mm->pt, addr, pte_make(frame_pfn(&vm->frames, kframe), flags));
 	frame_remove_map(frame, vma);
-	if (!frame->mapcount && (frame->flags & FRAME_SWAPCACHE) &&
-	    !swap_count(&vm->swap, frame->swap)) {
-		swap_cache_remove(&vm->swap, frame);
-		frame->flags |= FRAME_DIRTY;
-	}
+	if (!frame->mapcount)
+		(void)frame_free_swap(vm, frame);
 	frame_put(&vm->frames, frame);
 }
 

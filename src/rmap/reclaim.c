@@ -42,12 +42,17 @@ static enum references check_references(struct vm *vm, struct frame *frame)
 	return marked || young > 1 ? REFERENCES_ACTIVATE : REFERENCES_KEEP;
 }
 
-/* Writes the unmapped page out and drops it from the swap cache. The caller's reference stays. */
+/*
+ * Writes the unmapped page out and drops it from the swap cache; what no entry names any more is not
+ * written. The caller's reference stays.
+ */
 static enum reclaim_result pageout(struct vm *vm, struct frame *frame)
 {
 	/* The caller's and the swap cache's; any other may still use the page. */
 	if (frame->refcount != 2)
 		return RECLAIM_KEPT;
+	if (frame_free_swap(vm, frame))
+		return RECLAIM_FREED;
 	if (swap_write(&vm->swap, frame))
 		return RECLAIM_ACTIVATED;
 	frame->flags &= (uint16_t)~FRAME_DIRTY;
@@ -116,6 +121,10 @@ enum reclaim_result reclaim_frame(struct vm *vm, struct frame *frame, bool ignor
 	} else {
 		frame->flags &= (uint16_t)~FRAME_ACTIVE;
 		result = shrink(vm, frame, ignore_references);
+		/* What goes back to work gives its place in the swap cache up, if places are scarce. */
+		if (result == RECLAIM_UNEVICTABLE ||
+		    (result == RECLAIM_ACTIVATED && swap_is_full(&vm->swap)))
+			(void)frame_free_swap(vm, frame);
 	}
 	frame_unlock(frame);
 	frame_put(&vm->frames, frame);

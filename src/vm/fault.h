@@ -64,4 +64,10 @@ uint64_t move_page_tables(struct vma *src, uint64_t old_addr, struct vma *dst, u
 int move_page_tables_prepare(struct mm *mm, uint64_t old_addr, uint64_t new_addr,
 			     uint64_t len) SP_MUST_CHECK;
 
+/* Takes a locked frame out of the swap cache when no swap entry is left: true if it
+ * left. The caller holds a reference. */
+bool frame_free_swap(struct vm *vm, struct frame *frame);
+/* vm_swap_full(): more than half of the slots are used. */
+bool swap_is_full(const struct swap *swap);
+
 #endif

@@ -72,16 +72,11 @@ int copy_huge(struct vma *child, struct vma *parent, uint64_t addr, pte_t pmd) S
  * belongs to the root of the family unless it is exclusively this VMA's. */
 void frame_adopt_anon(struct frame *frame, struct vma *vma, uint64_t addr, bool exclusive);
 
-/* Takes a locked frame out of the swap cache when no swap entry is left: true if it
- * left. The caller holds a reference. */
-bool frame_free_swap(struct vm *vm, struct frame *frame);
 /* Drops the reference of a mapping that has just been removed, and with the last
  * mapping a place in the swap cache that nobody needs (free_swap_cache()). */
 void frame_put_unmapped(struct vm *vm, struct frame *frame);
 /* Drops one swap entry, and the cached frame with the last one if it is unmapped. */
 void swap_entry_put(struct vm *vm, uint32_t slot);
-/* vm_swap_full(): more than half of the slots are used. */
-bool swap_is_full(const struct swap *swap);
 
 /* Everything of mm_exit() but the event and the mm's own reference. */
 void mm_teardown(struct mm *mm);

@@ -104,7 +104,7 @@ int fault_swap(struct fault *f)
 	struct vma *vma = f->vma;
 	uint32_t slot = pte_value(f->pte);
 	struct frame *cached, *frame;
-	bool exclusive, was_cached;
+	bool exclusive;
 	pte_t pte;
 	int err;
 
@@ -113,8 +113,7 @@ int fault_swap(struct fault *f)
 	if (err)
 		return err;
 	cached = swap_cache_find(&vm->swap, slot);
-	was_cached = cached;
-	if (was_cached) {
+	if (cached) {
 		frame_get(cached);
 		frame_lock(cached);
 	} else {
@@ -126,8 +125,6 @@ int fault_swap(struct fault *f)
 	if (vm->hooks.ksm_might_need_to_copy)
 		frame = vm->hooks.ksm_might_need_to_copy(cached, vma, f->addr);
 	if (!frame) {
-		if (!was_cached)
-			swap_cache_remove(&vm->swap, cached);
 		frame_unlock(cached);
 		frame_put(&vm->frames, cached);
 		return -ENOMEM;
