@@ -117,7 +117,7 @@ static int read_entries(struct pagemap *pm, uint64_t addr, uint64_t end,
 
 static int fill_entries(struct pagemap *pm, uint64_t addr, uint64_t end)
 {
-	uint64_t nr;
+	uint64_t nr = 0; /* gcc -O3 takes it for used unset */
 	int err = read_entries(pm, addr, end, &nr);
 
 	if (err)
