@@ -277,33 +277,28 @@ SP_API uint64_t sp_now_ms(const struct sp_machine *m);
 
 /* ---- Reverse walks ------------------------------------------------------ */
 
-/* The loops of one pass: 0 visits the owners' VMAs, 1 those of other mms. */
-struct sp_pass_metrics {
+/*
+ * What loops counted (R5). A loop is one rmap_item in one pass of one walk, under one anon_vma lock:
+ * iterations = out of range + mm mismatch + invalid + rmap_one calls. _max: of one loop.
+ */
+struct sp_loop_metrics {
 	uint64_t nr_loops;
 	uint64_t nr_iteration_total, nr_iteration_max;
 	uint64_t skip_addr_out_of_range, skip_addr_out_of_range_max;
 	uint64_t skip_mm_mismatch, skip_mm_mismatch_max;
 	uint64_t skip_invalid_vma;
 	uint64_t nr_rmap_one;
-	uint64_t hold_ns_max, hold_ns_sum;
+	uint64_t hold_ns_max, hold_ns_sum; /* of the lock */
 };
 
-/* The metrics of R5. A loop is one (walk, pass, rmap_item). */
 struct sp_walk_metrics {
 	uint64_t nr_walks;
-	uint64_t nr_loops;
-	uint64_t nr_iteration_total, nr_iteration_max; /* max: of one loop */
-	uint64_t skip_addr_out_of_range, skip_addr_out_of_range_max;
-	uint64_t skip_mm_mismatch, skip_mm_mismatch_max;
-	uint64_t skip_invalid_vma;
-	uint64_t nr_rmap_one;
-	struct sp_pass_metrics pass[2];
-	uint64_t nr_fallback;		   /* second or whole-tree passes of retry and direct */
-	uint64_t hold_ns_max, hold_ns_sum; /* lock hold of one loop; of all */
+	struct sp_loop_metrics all;     /* both passes */
+	struct sp_loop_metrics pass[2]; /* 0 visits the owners' VMAs, 1 those of other mms */
+	uint64_t nr_fallback;           /* second or whole-tree passes of retry and direct */
 	uint64_t walk_ns_max, walk_ns_sum;
-	uint64_t reached;      /* PTEs that explicit walks reached */
-	uint64_t reachable;    /* PTEs there were (scan of all page tables) */
-	uint64_t reached_full; /* PTEs that the whole-tree walk reaches */
+	uint64_t reached;               /* PTEs that walks reached ... */
+	uint64_t reachable;             /* ... of those that there were */
 };
 
 /* A PTE that a walk did not reach. */

@@ -2,28 +2,29 @@
 /*
  * samepage bench merge: ksmd's rate over the same contents, in the engine and in the host kernel.
  *
- * SIZE bytes of pages: --unique per cent of them random and unique, the others in groups of GROUP equal pages, all spread
- * over the region by a permutation. What is measured is ksmd alone: from its start to the end of the scan that merged the
- * last page, not the filling. Both sides get the same pages, the same smart_scan, use_zero_pages and
- * max_page_sharing, and a batch that is a whole pass.
+ * SIZE bytes of pages: --unique per cent of them random and unique, the others in groups of GROUP
+ * equal pages, all spread over the region by a permutation. What is measured is ksmd alone: from
+ * its start to the end of the scan that merged the last page, not the filling. Both sides get the
+ * same pages, the same smart_scan, use_zero_pages and max_page_sharing, and a batch that is a whole
+ * pass.
  *
  * The host's knobs are put back by host_ksm's guard, whatever becomes of this process.
  */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <signal.h>
 #include <string.h>
 
 #include "cli.h"
 #include "clock.h"
 #include "host_merge.h"
+#include "json.h"
 #include "names.h"
 #include "random.h"
 
-#define BASE UINT64_C(0x200000000000)
-#define GROUP 8
+#define BASE	   UINT64_C(0x200000000000)
+#define GROUP	   8
 #define MAX_PASSES 10
 
 struct options {
@@ -51,8 +52,9 @@ static void on_signal(int sig)
 }
 
 /*
- * Which contents page `index` has: an odd multiplier permutes the indexes of a power of two; indexes beyond
- * nr_pages are walked on until one falls inside, so it is a permutation of [0, nr_pages) too.
+ * Which contents page `index` has: an odd multiplier permutes the indexes of a power of two;
+ * indexes beyond nr_pages are walked on until one falls inside, so it is a permutation of [0,
+ * nr_pages) too.
  */
 static uint64_t contents_of(const struct work *w, uint64_t index)
 {
@@ -70,7 +72,7 @@ static uint64_t contents_of(const struct work *w, uint64_t index)
 static int fill(void *arg, uint64_t index, void *page)
 {
 	const struct work *w = arg;
-	struct random random = { contents_of(w, index) * UINT64_C(0xd1342543de82ef95) + 1 };
+	struct random random = {contents_of(w, index) * UINT64_C(0xd1342543de82ef95) + 1};
 	uint64_t *words = page;
 
 	for (unsigned int i = 0; i < SP_PAGE_SIZE / sizeof(*words); i++)
@@ -81,7 +83,8 @@ static int fill(void *arg, uint64_t index, void *page)
 static int host_progress(void *arg, const struct host_merge_result *so_far)
 {
 	(void)arg;
-	progress_line("bench merge: host: %" PRIu64 " scans, %" PRIu64 " pages scanned, %" PRIu64 " sharing",
+	progress_line("bench merge: host: %" PRIu64 " scans, %" PRIu64 " pages scanned, %" PRIu64
+		      " sharing",
 		      so_far->nr_full_scans, so_far->pages_scanned, so_far->pages_sharing);
 	return interrupted ? -EINTR : 0;
 }
@@ -143,11 +146,13 @@ static int engine_run(const struct work *w, const char *smart_scan, const char *
 		return err;
 	err = sp_process_create(m, &p);
 	if (!err)
-		err = sp_mmap(p, BASE, w->nr_pages * SP_PAGE_SIZE, rw, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL);
+		err = sp_mmap(p, BASE, w->nr_pages * SP_PAGE_SIZE, rw,
+			      SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL);
 	for (uint64_t i = 0; !err && i < w->nr_pages; i++) {
 		if (i % 4096 == 0)
-			progress_line("bench merge: engine: filling, %" PRIu64 " of %" PRIu64 " pages", i,
-				      w->nr_pages);
+			progress_line("bench merge: engine: filling, %" PRIu64 " of %" PRIu64
+				      " pages",
+				      i, w->nr_pages);
 		err = fill((void *)w, i, page);
 		if (!err)
 			err = sp_write(p, BASE + i * SP_PAGE_SIZE, page, SP_PAGE_SIZE);
@@ -197,18 +202,21 @@ static void print_people(const struct report *r)
 	const struct engine_result *e = &r->engine;
 	char wall[32], cpu[32];
 
-	printf("%" PRIu64 " pages (%" PRIu64 " MiB), %" PRIu64 " %% unique, the others in groups of %d.\n\n",
+	printf("%" PRIu64 " pages (%" PRIu64 " MiB), %" PRIu64
+	       " %% unique, the others in groups of %d.\n\n",
 	       r->work.nr_pages, r->o.bytes >> 20, r->o.unique, GROUP);
-	printf("%-8s %9s %9s %7s %14s %9s %9s\n", "", "time", "CPU", "passes", "pages/s", "shared", "sharing");
+	printf("%-8s %9s %9s %7s %14s %9s %9s\n", "", "time", "CPU", "passes", "pages/s", "shared",
+	       "sharing");
 	printf("%-8s %9s %9s %7" PRIu64 " %14.0f %9" PRId64 " %9" PRId64 "\n", "engine",
-	       format_ns(wall, sizeof(wall), e->wall_ns), format_ns(cpu, sizeof(cpu), e->cpu_ns), e->nr_passes,
-	       per_second(r->work.nr_pages, e->wall_ns), e->pages_shared, e->pages_sharing);
+	       format_ns(wall, sizeof(wall), e->wall_ns), format_ns(cpu, sizeof(cpu), e->cpu_ns),
+	       e->nr_passes, per_second(r->work.nr_pages, e->wall_ns), e->pages_shared,
+	       e->pages_sharing);
 	if (r->host_ran) {
 		printf("%-8s %9s %9s %7" PRIu64 " %14.0f %9" PRIu64 " %9" PRIu64 "\n", "host",
 		       format_ns(wall, sizeof(wall), r->host.wall_ns),
 		       r->host.ksmd_cpu_ns ? format_ns(cpu, sizeof(cpu), r->host.ksmd_cpu_ns) : "-",
-		       r->host.nr_full_scans, per_second(r->work.nr_pages, r->host.wall_ns), r->host.pages_shared,
-		       r->host.pages_sharing);
+		       r->host.nr_full_scans, per_second(r->work.nr_pages, r->host.wall_ns),
+		       r->host.pages_shared, r->host.pages_sharing);
 		printf("\nThe engine is %.2f times as fast as the host's ksmd.\n",
 		       (double)r->host.wall_ns / (double)MAX(e->wall_ns, UINT64_C(1)));
 		if (r->host.others)
@@ -216,18 +224,9 @@ static void print_people(const struct report *r)
 	} else {
 		printf("\nThe host kernel was left out: %s.\n", r->skipped);
 	}
-	printf("Engine metadata: %.1f bytes a page (%" PRIu64 " rmap_items, %" PRIu64 " stable nodes).\n",
+	printf("Engine metadata: %.1f bytes a page (%" PRIu64 " rmap_items, %" PRIu64
+	       " stable nodes).\n",
 	       metadata_per_page(r), e->usage.nr_rmap_items, e->usage.nr_stable_nodes);
-}
-
-static void add(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_uint64(value));
-}
-
-static void add_double(struct json_object *o, const char *key, double value)
-{
-	json_object_object_add(o, key, json_object_new_double(value));
 }
 
 static void print_json(const struct report *r)
@@ -236,31 +235,34 @@ static void print_json(const struct report *r)
 	struct json_object *engine = json_object_new_object();
 	struct json_object *host;
 
-	add(root, "nr_pages", r->work.nr_pages);
-	add(root, "unique_percent", r->o.unique);
-	add(engine, "wall_ns", r->engine.wall_ns);
-	add(engine, "cpu_ns", r->engine.cpu_ns);
-	add(engine, "passes", r->engine.nr_passes);
-	add(engine, "pages_scanned", (uint64_t)r->engine.pages_scanned);
-	add(engine, "pages_shared", (uint64_t)r->engine.pages_shared);
-	add(engine, "pages_sharing", (uint64_t)r->engine.pages_sharing);
-	add_double(engine, "pages_per_second", per_second(r->work.nr_pages, r->engine.wall_ns));
-	add_double(engine, "metadata_bytes_per_page", metadata_per_page(r));
+	json_add_number(root, "nr_pages", r->work.nr_pages);
+	json_add_number(root, "unique_percent", r->o.unique);
+	json_add_number(engine, "wall_ns", r->engine.wall_ns);
+	json_add_number(engine, "cpu_ns", r->engine.cpu_ns);
+	json_add_number(engine, "passes", r->engine.nr_passes);
+	json_add_number(engine, "pages_scanned", (uint64_t)r->engine.pages_scanned);
+	json_add_number(engine, "pages_shared", (uint64_t)r->engine.pages_shared);
+	json_add_number(engine, "pages_sharing", (uint64_t)r->engine.pages_sharing);
+	json_add_double(engine, "pages_per_second",
+			per_second(r->work.nr_pages, r->engine.wall_ns));
+	json_add_double(engine, "metadata_bytes_per_page", metadata_per_page(r));
 	json_object_object_add(root, "engine", engine);
 	if (r->host_ran) {
 		host = json_object_new_object();
-		add(host, "wall_ns", r->host.wall_ns);
-		add(host, "cpu_ns", r->host.ksmd_cpu_ns);
-		add(host, "passes", r->host.nr_full_scans);
-		add(host, "pages_scanned", r->host.pages_scanned);
-		add(host, "pages_shared", r->host.pages_shared);
-		add(host, "pages_sharing", r->host.pages_sharing);
-		add_double(host, "pages_per_second", per_second(r->work.nr_pages, r->host.wall_ns));
+		json_add_number(host, "wall_ns", r->host.wall_ns);
+		json_add_number(host, "cpu_ns", r->host.ksmd_cpu_ns);
+		json_add_number(host, "passes", r->host.nr_full_scans);
+		json_add_number(host, "pages_scanned", r->host.pages_scanned);
+		json_add_number(host, "pages_shared", r->host.pages_shared);
+		json_add_number(host, "pages_sharing", r->host.pages_sharing);
+		json_add_double(host, "pages_per_second",
+				per_second(r->work.nr_pages, r->host.wall_ns));
 		json_object_object_add(root, "host", host);
-		add_double(root, "ratio_to_host",
-			   (double)r->host.wall_ns / (double)MAX(r->engine.wall_ns, UINT64_C(1)));
+		json_add_double(root, "ratio_to_host",
+				(double)r->host.wall_ns /
+					(double)MAX(r->engine.wall_ns, UINT64_C(1)));
 	} else {
-		json_object_object_add(root, "host_skipped", json_object_new_string(r->skipped));
+		json_add_text(root, "host_skipped", r->skipped);
 	}
 	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
 	json_object_put(root);
@@ -283,8 +285,9 @@ static int measure(struct report *r)
 		snprintf(r->skipped, sizeof(r->skipped), "--no-host was given");
 	else if (host_ksm_open(&mem, NULL, &ksm, r->skipped, sizeof(r->skipped)))
 		ksm = NULL;
-	err = engine_run(&r->work, found(ksm, HOST_KSM_smart_scan), found(ksm, HOST_KSM_max_page_sharing),
-			 found(ksm, HOST_KSM_use_zero_pages), &r->engine);
+	err = engine_run(&r->work, found(ksm, HOST_KSM_smart_scan),
+			 found(ksm, HOST_KSM_max_page_sharing), found(ksm, HOST_KSM_use_zero_pages),
+			 &r->engine);
 	if (err)
 		complain("bench merge: engine: %s", errno_name(err));
 	if (!err && ksm) {
@@ -318,7 +321,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_SIZE:
-		return parse_size("--size", arg, 64 << 10, UINT64_C(64) << 30, &o->bytes) ? 0 : EINVAL;
+		return parse_size("--size", arg, 64 << 10, UINT64_C(64) << 30, &o->bytes) ? 0
+											  : EINVAL;
 	case KEY_UNIQUE:
 		return parse_number("--unique", arg, 0, 100, &o->unique) ? 0 : EINVAL;
 	case KEY_NO_HOST:
@@ -338,24 +342,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int bench_merge(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
-		{ "size", KEY_SIZE, "SIZE", 0, "memory to merge (default 1G)", 0 },
-		{ "unique", KEY_UNIQUE, "PERCENT", 0, "pages that have no equal (default 50)", 0 },
-		{ "no-host", KEY_NO_HOST, NULL, 0, "leave the host kernel alone", 0 },
-		{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
-		{ 0 },
+		{"size", KEY_SIZE, "SIZE", 0, "memory to merge (default 1G)", 0},
+		{"unique", KEY_UNIQUE, "PERCENT", 0, "pages that have no equal (default 50)", 0},
+		{"no-host", KEY_NO_HOST, NULL, 0, "leave the host kernel alone", 0},
+		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
+		{0},
 	};
 	static const struct argp argp = {
-		list, parse, NULL,
+		list,
+		parse,
+		NULL,
 		"Lets ksmd merge the same contents in the engine and in the host kernel."
 		"\vExamples:\n"
 		"  samepage bench merge\n"
 		"  samepage bench merge --size 256M --unique 90\n\n"
 		"The host part needs root; every knob is put back as it was found.\n"
 		"Exit status: 0 measured, 2 wrong option, out of memory, or interrupted.",
-		NULL, NULL, NULL
-	};
-	struct sigaction action = { .sa_handler = on_signal };
-	struct report r = { .o = { .bytes = UINT64_C(1) << 30, .unique = 50 } };
+		NULL,
+		NULL,
+		NULL};
+	struct sigaction action = {.sa_handler = on_signal};
+	struct report r = {.o = {.bytes = UINT64_C(1) << 30, .unique = 50}};
 
 	if (!parse_options(&argp, argc, argv, &r.o))
 		return EXIT_USAGE;

@@ -2,30 +2,32 @@
 /*
  * samepage bench rmap: the published before-and-after table, in one run.
  *
- * One mapping of N pages is written, so that it has one anon_vma, and split into N VMAs by mprotect() of every
- * second page: N VMAs on one anon_vma. PAIRS pairs of its pages hold equal contents and are merged; F
- * children are forked and not scanned. Then every merged page is migrated under each strategy: two walks each, one
- * that ends when the page is unmapped and one that cannot know when to end. The first page only warms up.
+ * One mapping of N pages is written, so that it has one anon_vma, and split into N VMAs by
+ * mprotect() of every second page: N VMAs on one anon_vma. PAIRS pairs of its pages hold equal
+ * contents and are merged; F children are forked and not scanned. Then every merged page is
+ * migrated under each strategy: two walks each, one that ends when the page is unmapped and one
+ * that cannot know when to end. The first page only warms up.
  *
- * A row shows the maxima of one loop (one rmap_item) in pass 0, which visits the owner's VMA, as published; pass 1, which looks
- * for forks, has rows of its own. Time is the longest hold of the anon_vma lock in any loop. Every figure is the median of
- * REPEATS runs, and a ratio is the median of the ratios within one run. The pages of other runs and strategies are
- * not shared: each machine is new.
+ * A row shows the maxima of one loop (one rmap_item) in pass 0, which visits the owner's VMA, as
+ * published; pass 1, which looks for forks, has rows of its own. Time is the longest hold of the
+ * anon_vma lock in any loop. Every figure is the median of REPEATS runs, and a ratio is the median
+ * of the ratios within one run. The pages of other runs and strategies are not shared: each machine
+ * is new.
  */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "clock.h"
+#include "json.h"
 #include "names.h"
 
 #define REPEATS 5
-#define PAIRS 16
-#define BASE UINT64_C(0x200000000000)
+#define PAIRS	16
+#define BASE	UINT64_C(0x200000000000)
 
 struct options {
 	uint64_t vmas, forks, scale;
@@ -34,26 +36,26 @@ struct options {
 
 struct sample {
 	struct sp_walk_metrics metrics;
-	uint64_t build_ns;     /* mapping, splitting and merging */
+	uint64_t build_ns; /* mapping, splitting and merging */
 	uint64_t metadata_bytes;
 };
 
 struct row {
 	enum sp_strategy strategy;
 	struct sample samples[REPEATS];
-	uint64_t hold_ns_max, hold_ns_sum, walk_ns;  /* medians; walk: mean of a run */
-	double ratio;                                /* full's hold over this one's */
+	uint64_t hold_ns_max, hold_ns_sum, walk_ns; /* medians; walk: mean of a run */
+	double ratio;				    /* full's hold over this one's */
 	uint64_t reached, reachable;
 };
 
 static const char *failed_step;
 
-#define STEP(name, call)                   \
-	do {                               \
-		failed_step = (name);      \
-		err = (call);              \
-		if (err < 0)               \
-			goto out;          \
+#define STEP(name, call)              \
+	do {                          \
+		failed_step = (name); \
+		err = (call);         \
+		if (err < 0)          \
+			goto out;     \
 	} while (0)
 
 /* Contents need only be equal in pairs and different elsewhere. */
@@ -66,19 +68,22 @@ static int write_page(struct sp_process *p, uint64_t page, uint64_t vmas)
 	return sp_write(p, BASE + page * SP_PAGE_SIZE, &value, sizeof(value));
 }
 
-static int build(struct sp_machine *m, const struct options *o, uint64_t vmas, struct sp_process **ret)
+static int build(struct sp_machine *m, const struct options *o, uint64_t vmas,
+		 struct sp_process **ret)
 {
 	const int rw = SP_PROT_READ | SP_PROT_WRITE;
 	struct sp_process *p;
 	int err;
 
 	STEP("process", sp_process_create(m, &p));
-	STEP("mmap", sp_mmap(p, BASE, vmas * SP_PAGE_SIZE, rw, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL));
+	STEP("mmap", sp_mmap(p, BASE, vmas * SP_PAGE_SIZE, rw, SP_MAP_PRIVATE | SP_MAP_FIXED, NULL,
+			     0, NULL));
 	STEP("madvise mergeable", sp_madvise(p, BASE, vmas * SP_PAGE_SIZE, SP_MADV_MERGEABLE));
 	for (uint64_t i = 0; i < vmas; i++)
 		STEP("write", write_page(p, i, vmas));
 	for (uint64_t i = 1; i < vmas; i += 2)
-		STEP("mprotect", sp_mprotect(p, BASE + i * SP_PAGE_SIZE, SP_PAGE_SIZE, SP_PROT_READ));
+		STEP("mprotect",
+		     sp_mprotect(p, BASE + i * SP_PAGE_SIZE, SP_PAGE_SIZE, SP_PROT_READ));
 	STEP("run", sp_knob_set(m, "run", "1"));
 	STEP("pages_to_scan", sp_knob_set(m, "pages_to_scan", "1000000"));
 	STEP("scan", sp_ksm_scan(m, 2));
@@ -92,7 +97,8 @@ out:
 	return err;
 }
 
-static int measure(const struct options *o, uint64_t vmas, enum sp_strategy strategy, struct sample *sample)
+static int measure(const struct options *o, uint64_t vmas, enum sp_strategy strategy,
+		   struct sample *sample)
 {
 	struct sp_memory_usage usage;
 	struct sp_machine *m = NULL;
@@ -149,10 +155,11 @@ static void summarize(struct row *row, const struct row *full)
 	for (unsigned int i = 0; i < REPEATS; i++) {
 		const struct sp_walk_metrics *m = &row->samples[i].metrics;
 
-		hold[i] = m->hold_ns_max;
-		sum[i] = m->hold_ns_sum;
+		hold[i] = m->all.hold_ns_max;
+		sum[i] = m->all.hold_ns_sum;
 		walk[i] = m->walk_ns_sum / MAX(m->nr_walks, UINT64_C(1));
-		ratio[i] = full->samples[i].metrics.hold_ns_max * 1000 / MAX(m->hold_ns_max, UINT64_C(1));
+		ratio[i] = full->samples[i].metrics.all.hold_ns_max * 1000 /
+			   MAX(m->all.hold_ns_max, UINT64_C(1));
 	}
 	row->hold_ns_max = median(hold);
 	row->hold_ns_sum = median(sum);
@@ -172,12 +179,12 @@ static int measure_all(const struct options *o, uint64_t vmas, bool narrow_only,
 			rows[s].strategy = s;
 			if (narrow_only && s != SP_STRATEGY_INDEX && s != SP_STRATEGY_DIRECT)
 				continue;
-			progress_line("bench rmap: %" PRIu64 " VMAs, run %u of %u, %s", vmas, r + 1, REPEATS,
-				      sp_strategy_name(s));
+			progress_line("bench rmap: %" PRIu64 " VMAs, run %u of %u, %s", vmas, r + 1,
+				      REPEATS, sp_strategy_name(s));
 			err = measure(o, vmas, s, &rows[s].samples[r]);
 			if (err) {
-				complain("bench rmap: %s: %s (%" PRIu64 " VMAs, strategy %s)", failed_step,
-					 errno_name(err), vmas, sp_strategy_name(s));
+				complain("bench rmap: %s: %s (%" PRIu64 " VMAs, strategy %s)",
+					 failed_step, errno_name(err), vmas, sp_strategy_name(s));
 				return err;
 			}
 		}
@@ -188,7 +195,8 @@ static int measure_all(const struct options *o, uint64_t vmas, bool narrow_only,
 	return 0;
 }
 
-static void print_pass(const struct row *row, const struct sp_pass_metrics *p, const char *name, bool first)
+static void print_pass(const struct row *row, const struct sp_loop_metrics *p, const char *name,
+		       bool first)
 {
 	char hold[32], walk[32], ratio[32] = "-";
 
@@ -196,8 +204,8 @@ static void print_pass(const struct row *row, const struct sp_pass_metrics *p, c
 		snprintf(ratio, sizeof(ratio), "%.0f", row->ratio);
 	printf("%-8s %4s %10s %18" PRIu64 " %22" PRIu64 " %16" PRIu64 " %9s %8s\n",
 	       first ? sp_strategy_name(row->strategy) : "", name,
-	       first ? format_ns(hold, sizeof(hold), row->hold_ns_max) : "",
-	       p->nr_iteration_max, p->skip_addr_out_of_range_max, p->skip_mm_mismatch_max,
+	       first ? format_ns(hold, sizeof(hold), row->hold_ns_max) : "", p->nr_iteration_max,
+	       p->skip_addr_out_of_range_max, p->skip_mm_mismatch_max,
 	       first ? format_ns(walk, sizeof(walk), row->walk_ns) : "", first ? ratio : "");
 }
 
@@ -206,11 +214,13 @@ static void print_people(const struct options *o, const struct row *rows, const 
 	uint64_t build[REPEATS];
 	char text[32];
 
-	printf("%" PRIu64 " VMAs on one anon_vma, %d merged pairs, %" PRIu64 " unscanned forks; every merged page "
+	printf("%" PRIu64 " VMAs on one anon_vma, %d merged pairs, %" PRIu64
+	       " unscanned forks; every merged page "
 	       "migrated.\nMaxima of one loop (one rmap_item); median of %d runs.\n\n",
 	       o->vmas, PAIRS, o->forks, REPEATS);
-	printf("%-8s %4s %10s %18s %22s %16s %9s %8s\n", "strategy", "pass", "lock hold", "Nr_iteration_total",
-	       "Skip_addr_out_of_range", "Skip_mm_mismatch", "walk", "full/it");
+	printf("%-8s %4s %10s %18s %22s %16s %9s %8s\n", "strategy", "pass", "lock hold",
+	       "Nr_iteration_total", "Skip_addr_out_of_range", "Skip_mm_mismatch", "walk",
+	       "full/it");
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
 		const struct sp_walk_metrics *m = &rows[s].samples[0].metrics;
 
@@ -221,36 +231,33 @@ static void print_people(const struct options *o, const struct row *rows, const 
 		build[r] = rows[SP_STRATEGY_FULL].samples[r].build_ns;
 	printf("\nPTEs reached: ");
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
-		printf("%s%s %" PRIu64 "/%" PRIu64, s ? ", " : "", sp_strategy_name(s), rows[s].reached,
-		       rows[s].reachable);
-	printf("\nBuilding, splitting and merging took %s.\n", format_ns(text, sizeof(text), median(build)));
+		printf("%s%s %" PRIu64 "/%" PRIu64, s ? ", " : "", sp_strategy_name(s),
+		       rows[s].reached, rows[s].reachable);
+	printf("\nBuilding, splitting and merging took %s.\n",
+	       format_ns(text, sizeof(text), median(build)));
 	if (!large)
 		return;
 	printf("Mean walk from %" PRIu64 " to %" PRIu64 " VMAs:", o->vmas, o->vmas * o->scale);
 	for (unsigned int s = SP_STRATEGY_INDEX; s <= SP_STRATEGY_DIRECT; s++) {
 		char a[32], b[32];
 
-		printf("%s %s %s to %s (x%.2f)", s == SP_STRATEGY_INDEX ? "" : ",", sp_strategy_name(s),
-		       format_ns(a, sizeof(a), rows[s].walk_ns), format_ns(b, sizeof(b), large[s].walk_ns),
+		printf("%s %s %s to %s (x%.2f)", s == SP_STRATEGY_INDEX ? "" : ",",
+		       sp_strategy_name(s), format_ns(a, sizeof(a), rows[s].walk_ns),
+		       format_ns(b, sizeof(b), large[s].walk_ns),
 		       (double)large[s].walk_ns / (double)MAX(rows[s].walk_ns, UINT64_C(1)));
 	}
 	printf(".\n");
 }
 
-static void add(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_uint64(value));
-}
-
-static struct json_object *json_pass(const struct sp_pass_metrics *p)
+static struct json_object *json_pass(const struct sp_loop_metrics *p)
 {
 	struct json_object *o = json_object_new_object();
 
-	add(o, "nr_iteration_total", p->nr_iteration_max);
-	add(o, "skip_addr_out_of_range", p->skip_addr_out_of_range_max);
-	add(o, "skip_mm_mismatch", p->skip_mm_mismatch_max);
-	add(o, "hold_ns_max", p->hold_ns_max);
-	add(o, "hold_ns_sum", p->hold_ns_sum);
+	json_add_number(o, "nr_iteration_total", p->nr_iteration_max);
+	json_add_number(o, "skip_addr_out_of_range", p->skip_addr_out_of_range_max);
+	json_add_number(o, "skip_mm_mismatch", p->skip_mm_mismatch_max);
+	json_add_number(o, "hold_ns_max", p->hold_ns_max);
+	json_add_number(o, "hold_ns_sum", p->hold_ns_sum);
 	return o;
 }
 
@@ -259,22 +266,21 @@ static struct json_object *json_row(const struct row *row, const struct row *lar
 	const struct sp_walk_metrics *m = &row->samples[0].metrics;
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "strategy", json_object_new_string(sp_strategy_name(row->strategy)));
-	add(o, "nr_iteration_total", m->pass[0].nr_iteration_max);
-	add(o, "skip_addr_out_of_range", m->pass[0].skip_addr_out_of_range_max);
-	add(o, "skip_mm_mismatch", m->pass[0].skip_mm_mismatch_max);
-	add(o, "hold_ns_max", row->hold_ns_max);
-	add(o, "hold_ns_sum", row->hold_ns_sum);
-	add(o, "walk_ns_mean", row->walk_ns);
-	json_object_object_add(o, "ratio_to_full", json_object_new_double(row->ratio));
-	add(o, "reached", row->reached);
-	add(o, "reachable", row->reachable);
+	json_add_text(o, "strategy", sp_strategy_name(row->strategy));
+	json_add_number(o, "nr_iteration_total", m->pass[0].nr_iteration_max);
+	json_add_number(o, "skip_addr_out_of_range", m->pass[0].skip_addr_out_of_range_max);
+	json_add_number(o, "skip_mm_mismatch", m->pass[0].skip_mm_mismatch_max);
+	json_add_number(o, "hold_ns_max", row->hold_ns_max);
+	json_add_number(o, "hold_ns_sum", row->hold_ns_sum);
+	json_add_number(o, "walk_ns_mean", row->walk_ns);
+	json_add_double(o, "ratio_to_full", row->ratio);
+	json_add_number(o, "reached", row->reached);
+	json_add_number(o, "reachable", row->reachable);
 	json_object_object_add(o, "pass1", json_pass(&m->pass[1]));
 	if (large && large->walk_ns) {
-		add(o, "walk_ns_mean_scaled", large->walk_ns);
-		json_object_object_add(o, "walk_growth",
-				       json_object_new_double((double)large->walk_ns /
-							      (double)MAX(row->walk_ns, UINT64_C(1))));
+		json_add_number(o, "walk_ns_mean_scaled", large->walk_ns);
+		json_add_double(o, "walk_growth",
+				(double)large->walk_ns / (double)MAX(row->walk_ns, UINT64_C(1)));
 	}
 	return o;
 }
@@ -286,13 +292,13 @@ static void print_json(const struct options *o, const struct row *rows, const st
 
 	for (unsigned int r = 0; r < REPEATS; r++)
 		build[r] = rows[SP_STRATEGY_FULL].samples[r].build_ns;
-	add(root, "vmas", o->vmas);
-	add(root, "forks", o->forks);
-	add(root, "merged_pairs", PAIRS);
-	add(root, "repeats", REPEATS);
-	add(root, "build_ns", median(build));
+	json_add_number(root, "vmas", o->vmas);
+	json_add_number(root, "forks", o->forks);
+	json_add_number(root, "merged_pairs", PAIRS);
+	json_add_number(root, "repeats", REPEATS);
+	json_add_number(root, "build_ns", median(build));
 	if (large)
-		add(root, "vmas_scaled", o->vmas * o->scale);
+		json_add_number(root, "vmas_scaled", o->vmas * o->scale);
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		json_object_array_add(list, json_row(&rows[s], large ? &large[s] : NULL));
 	json_object_object_add(root, "strategies", list);
@@ -327,23 +333,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int bench_rmap(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
-		{ "vmas", KEY_VMAS, "N", 0, "VMAs on one anon_vma (default 22169, the published case)", 0 },
-		{ "forks", KEY_FORKS, "F", 0, "children that are not scanned (default 0)", 0 },
-		{ "scale", KEY_SCALE, "X", 0, "also measure index and direct at X times the VMAs (default 10; 1: do not)", 0 },
-		{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
-		{ 0 },
+		{"vmas", KEY_VMAS, "N", 0,
+		 "VMAs on one anon_vma (default 22169, the published case)", 0},
+		{"forks", KEY_FORKS, "F", 0, "children that are not scanned (default 0)", 0},
+		{"scale", KEY_SCALE, "X", 0,
+		 "also measure index and direct at X times the VMAs (default 10; 1: do not)", 0},
+		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
+		{0},
 	};
 	static const struct argp argp = {
-		list, parse, NULL,
-		"Migrates merged pages of a process whose N VMAs share one anon_vma, under every walk strategy."
+		list,
+		parse,
+		NULL,
+		"Migrates merged pages of a process whose N VMAs share one anon_vma, under every "
+		"walk strategy."
 		"\vExamples:\n"
 		"  samepage bench rmap\n"
 		"  samepage bench rmap --vmas 22169 --forks 2\n"
 		"  samepage bench rmap --json | jq '.strategies[].ratio_to_full'\n\n"
 		"Exit status: 0 measured, 2 wrong option or out of memory.",
-		NULL, NULL, NULL
-	};
-	struct options o = { .vmas = 22169, .forks = 0, .scale = 10 };
+		NULL,
+		NULL,
+		NULL};
+	struct options o = {.vmas = 22169, .forks = 0, .scale = 10};
 	struct row *rows, *large = NULL;
 	int status = EXIT_USAGE;
 

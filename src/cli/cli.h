@@ -2,8 +2,8 @@
 /*
  * The command: one table of subcommands, one file each, and what they share.
  *
- * Exit statuses, the same for every subcommand: 0 all held; 1 an expectation or a figure did not; 2 a wrong
- * file, option or environment, said in one line on stderr.
+ * Exit statuses, the same for every subcommand: 0 all held; 1 an expectation or a figure did not; 2
+ * a wrong file, option or environment, said in one line on stderr.
  *
  * Every subcommand fills a struct and prints it either for people or, with --json, for programs.
  */
@@ -28,14 +28,17 @@ int cmd_bench(int argc, char **argv);
 int bench_rmap(int argc, char **argv);
 int bench_merge(int argc, char **argv);
 
-/* Calls the entry named by argv[1] with argv[0] joined to it; prints the list when there is none. */
-int dispatch(const struct command *table, const char *program, const char *what, int argc, char **argv);
+/* Calls the entry named by argv[1] with argv[0] joined to it; prints the list when there is none.
+ * */
+int dispatch(const struct command *table, const char *program, const char *what, int argc,
+	     char **argv);
 
 /* "samepage: " and the text, on stderr. */
 void complain(const char *fmt, ...) SP_PRINTF(1, 2);
 
 struct argp;
-/* As argp_parse(); a wrong option is told in one line that names the near one. argv[0] is "samepage NAME". */
+/* As argp_parse(); a wrong option is told in one line that names the near one. argv[0] is "samepage
+ * NAME". */
 bool parse_options(const struct argp *argp, int argc, char **argv, void *input);
 
 /* A whole decimal or 0x number in [min, max]; complains and returns false otherwise. */
@@ -46,7 +49,15 @@ bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max
 /* False when standard output could not be written, and *why: the first reason that a flush gave. */
 bool flush_output(const char **why);
 
-/* A line on stderr that replaces itself, when stderr is a terminal; at most ten a second. "" clears it. */
+/*
+ * Three quarters of the memory that is available, 1 GiB at least, is all that this process may
+ * take: a scenario of a billion pages ends with ENOMEM and a report, not with the host out of
+ * memory.
+ */
+void limit_memory(void);
+
+/* A line on stderr that replaces itself, when stderr is a terminal; at most ten a second. "" clears
+ * it. */
 void progress_line(const char *fmt, ...) SP_PRINTF(1, 2);
 
 /* "0.396 ms", "1.2 us", "577 ns": four significant figures at most. */

@@ -3,9 +3,9 @@
 #include "cli.h"
 
 static const struct command benches[] = {
-	{ "rmap", "reverse walks of merged pages, every strategy, with ratios to full", bench_rmap },
-	{ "merge", "ksmd's rate on the same contents, engine against host kernel", bench_merge },
-	{ NULL, NULL, NULL },
+	{"rmap", "reverse walks of merged pages, every strategy, with ratios to full", bench_rmap},
+	{"merge", "ksmd's rate on the same contents, engine against host kernel", bench_merge},
+	{NULL, NULL, NULL},
 };
 
 int cmd_bench(int argc, char **argv)

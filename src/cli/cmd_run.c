@@ -2,8 +2,8 @@
 /*
  * samepage run: scenario files under walk strategies.
  *
- * Every file is parsed before any runs, so a mistake in the last one costs nothing. Each strategy gets a machine of
- * its own. The exit status is the worst of all runs.
+ * Every file is parsed before any runs, so a mistake in the last one costs nothing. Each strategy
+ * gets a machine of its own. The exit status is the worst of all runs.
  */
 #include <argp.h>
 #include <errno.h>
@@ -22,7 +22,8 @@
 static volatile sig_atomic_t interrupted;
 static bool on_terminal;
 
-/* For one operation that takes for ever, such as a scan of many passes: nothing it found is worth waiting for. */
+/* For one operation that takes for ever, such as a scan of many passes: nothing it found is worth
+ * waiting for. */
 static void on_impatience(int sig)
 {
 	static const char text[] = "\r\033[Ksamepage: interrupted\n";
@@ -35,7 +36,7 @@ static void on_impatience(int sig)
 
 static void on_interrupt(int sig)
 {
-	static const struct itimerval half_a_second = { .it_value.tv_usec = 500000 };
+	static const struct itimerval half_a_second = {.it_value.tv_usec = 500000};
 
 	(void)sig;
 	interrupted = 1;
@@ -44,8 +45,8 @@ static void on_interrupt(int sig)
 
 static void catch_signals(void)
 {
-	struct sigaction interrupt = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-	struct sigaction alarm = { .sa_handler = on_impatience };
+	struct sigaction interrupt = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction alarm = {.sa_handler = on_impatience};
 
 	on_terminal = isatty(STDERR_FILENO);
 	sigaction(SIGALRM, &alarm, NULL);
@@ -95,7 +96,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		nr += o->strategies[s];
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted; s++) {
-		struct watched w = { report->scenario, s, nr > 1 };
+		struct watched w = {report->scenario, s, nr > 1};
 		struct scenario_options options;
 		int err;
 
@@ -117,8 +118,9 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 			report->exit_status = EXIT_USAGE;
 			return false;
 		}
-		report->exit_status = MAX(report->exit_status,
-					  scenario_verdict_exit_status(report->results[s]->verdict));
+		report->exit_status =
+			MAX(report->exit_status,
+			    scenario_verdict_exit_status(report->results[s]->verdict));
 		/* A mistake that only running can find has nothing to do with the strategy. */
 		if (report->results[s]->error[0] && !interrupted) {
 			progress_line("%s", "");
@@ -161,7 +163,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		status = EXIT_USAGE;
 	}
 	for (unsigned int i = 0; i < nr && status != EXIT_USAGE && !interrupted; i++) {
-		struct run_report report = { .scenario = scenarios[i] };
+		struct run_report report = {.scenario = scenarios[i]};
 
 		if (run_all(&report, o) && run_baseline(&report)) {
 			if (i && !o->json)
@@ -212,7 +214,8 @@ static bool choose_strategies(const char *text, bool *chosen)
 		strcat(strcat(names, ", "), sp_strategy_name(i));
 	}
 	if (near.best)
-		complain("--strategy %s: did you mean '%s'? It must be one of %s", text, near.best, names);
+		complain("--strategy %s: did you mean '%s'? It must be one of %s", text, near.best,
+			 names);
 	else
 		complain("--strategy %s: must be one of %s", text, names);
 	return false;
@@ -261,34 +264,42 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int cmd_run(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
-		{ "strategy", KEY_STRATEGY, "NAME", 0,
-		  "full, address, retry, index, direct or all; may be repeated (default all)", 0 },
-		{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
-		{ "seed", KEY_SEED, "N", 0, "changes all random contents (default 0: as written)", 0 },
-		{ "no-timing", KEY_NO_TIMING, NULL, 0, "leave measured times out: the same output every time", 0 },
-		{ "trace", KEY_TRACE, NULL, 0, "print one line for each event, under tracepoint names", 0 },
-		{ 0 },
+		{"strategy", KEY_STRATEGY, "NAME", 0,
+		 "full, address, retry, index, direct or all; may be repeated (default all)", 0},
+		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
+		{"seed", KEY_SEED, "N", 0, "changes all random contents (default 0: as written)",
+		 0},
+		{"no-timing", KEY_NO_TIMING, NULL, 0,
+		 "leave measured times out: the same output every time", 0},
+		{"trace", KEY_TRACE, NULL, 0,
+		 "print one line for each event, under tracepoint names", 0},
+		{0},
 	};
 	static const struct argp argp = {
-		list, parse, "FILE...",
+		list,
+		parse,
+		"FILE...",
 		"Runs scenario files on the engine, under each walk strategy."
 		"\vExamples:\n"
 		"  samepage run scenarios/mremap-move.scn\n"
 		"  samepage run --strategy direct --strategy full my.scn\n"
 		"  samepage run --strategy index --trace my.scn\n"
 		"  samepage run --json *.scn | jq '.[].strategies[].verdict'\n\n"
-		"Exit status: 0 all held, 1 an expectation or a walk failed, 2 wrong file or option.\n"
+		"Exit status: 0 all held, 1 an expectation or a walk failed, 2 wrong file or "
+		"option.\n"
 		"The language is described in samepage-scenario(5).",
-		NULL, NULL, NULL
-	};
-	struct arguments a = { 0 };
+		NULL,
+		NULL,
+		NULL};
+	struct arguments a = {0};
 
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.chosen)
 		(void)choose_strategies("all", a.options.strategies);
 	if (a.options.trace && a.options.json) {
-		complain("run: --trace and --json do not go together: both write to standard output");
+		complain("run: --trace and --json do not go together: both write to standard "
+			 "output");
 		return EXIT_USAGE;
 	}
 	catch_signals();

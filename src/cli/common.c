@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -31,7 +32,8 @@ static void list_commands(const struct command *table, const char *program, FILE
 	fprintf(out, "\n'%s COMMAND --help' tells more.\n", program);
 }
 
-int dispatch(const struct command *table, const char *program, const char *what, int argc, char **argv)
+int dispatch(const struct command *table, const char *program, const char *what, int argc,
+	     char **argv)
 {
 	struct suggestion near;
 	char full[64];
@@ -78,7 +80,8 @@ bool parse_number(const char *option, const char *text, uint64_t min, uint64_t m
 
 	if (to_number(text, ret, &rest) && !*rest && *ret >= min && *ret <= max)
 		return true;
-	complain("%s %s: must be a whole number from %" PRIu64 " to %" PRIu64, option, text, min, max);
+	complain("%s %s: must be a whole number from %" PRIu64 " to %" PRIu64, option, text, min,
+		 max);
 	return false;
 }
 
@@ -96,13 +99,14 @@ bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max
 			shift = 10 * (unsigned int)(unit - units + 1);
 			rest++;
 		}
-		if (!*rest && value <= UINT64_MAX >> shift && value << shift >= min && value << shift <= max) {
+		if (!*rest && value <= UINT64_MAX >> shift && value << shift >= min &&
+		    value << shift <= max) {
 			*ret = value << shift;
 			return true;
 		}
 	}
-	complain("%s %s: must be a size from %" PRIu64 "K to %" PRIu64 "G, such as 512M or 1G", option, text,
-		 min >> 10, max >> 30);
+	complain("%s %s: must be a size from %" PRIu64 "K to %" PRIu64 "G, such as 512M or 1G",
+		 option, text, min >> 10, max >> 30);
 	return false;
 }
 
@@ -115,6 +119,35 @@ bool flush_output(const char **why)
 		first = errno;
 	*why = first ? strerror(first) : "an earlier write failed";
 	return !ferror(stdout);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMIT_MEMORY 0 /* their shadow counts as data */
+#else
+#define LIMIT_MEMORY 1
+#endif
+
+void limit_memory(void)
+{
+	struct rlimit limit;
+	uint64_t kib, bytes;
+	char line[128];
+	FILE *f;
+
+	if (!LIMIT_MEMORY || getrlimit(RLIMIT_DATA, &limit))
+		return;
+	f = fopen("/proc/meminfo", "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) != 1)
+			continue;
+		bytes = MAX(kib * 1024 / 4 * 3, UINT64_C(1) << 30);
+		limit.rlim_cur = MIN(limit.rlim_cur, MIN(limit.rlim_max, bytes));
+		(void)setrlimit(RLIMIT_DATA, &limit);
+		break;
+	}
+	fclose(f);
 }
 
 void progress_line(const char *fmt, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * samepage: the command. Picks the subcommand; everything else is in its file. Output that could not be written is
- * found here, at the exit of every subcommand and of argp's --help too.
+ * samepage: the command. Picks the subcommand; everything else is in its file. Output that could
+ * not be written is found here, at the exit of every subcommand and of argp's --help too.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "cli.h"
 
 static const struct command commands[] = {
-	{ "run", "run scenario files under the walk strategies", cmd_run },
-	{ "bench", "measure walks and merging", cmd_bench },
-	{ NULL, NULL, NULL },
+	{"run", "run scenario files under the walk strategies", cmd_run},
+	{"bench", "measure walks and merging", cmd_bench},
+	{NULL, NULL, NULL},
 };
 
 static void check_output(void)
@@ -27,8 +27,8 @@ static void check_output(void)
 }
 
 /*
- * A file that is opened must not become the standard output of a command that was started without one. What stands in
- * for it refuses to be written, so that the lack is still told.
+ * A file that is opened must not become the standard output of a command that was started without
+ * one. What stands in for it refuses to be written, so that the lack is still told.
  */
 static void occupy_standard_files(void)
 {
@@ -44,6 +44,7 @@ static void occupy_standard_files(void)
 int main(int argc, char **argv)
 {
 	occupy_standard_files();
+	limit_memory();
 	atexit(check_output);
 	if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))) {
 		printf("samepage %s\n", SP_VERSION);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Options of a subcommand: argp describes and parses them, but what argp says of a wrong one takes two lines, names
- * no near one, and does not say what the option's value would be. So the words are checked first, against argp's own
- * list; what passes is what getopt_long() takes.
+ * Options of a subcommand: argp describes and parses them, but what argp says of a wrong one takes
+ * two lines, names no near one, and does not say what the option's value would be. So the words are
+ * checked first, against argp's own list; what passes is what getopt_long() takes.
  */
 #include <argp.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static const char *what_of(char **argv)
 }
 
 /* The option that is written exactly so, else the only one that starts so. */
-static const struct argp_option *find(const struct argp_option *list, const char *name, size_t length)
+static const struct argp_option *find(const struct argp_option *list, const char *name,
+				      size_t length)
 {
 	const struct argp_option *found = NULL;
 
@@ -34,7 +35,8 @@ static const struct argp_option *find(const struct argp_option *list, const char
 	return found;
 }
 
-static void complain_unknown(const struct argp_option *list, char **argv, const char *word, size_t length)
+static void complain_unknown(const struct argp_option *list, char **argv, const char *word,
+			     size_t length)
 {
 	size_t dashes = strspn(word, "-");
 	struct suggestion near;
@@ -43,15 +45,18 @@ static void complain_unknown(const struct argp_option *list, char **argv, const 
 	for (const struct argp_option *o = list; o->name; o++)
 		suggest_consider(&near, o->name);
 	if (near.best)
-		complain("%s: %.*s: no such option; did you mean '--%s'?", what_of(argv), (int)length, word, near.best);
+		complain("%s: %.*s: no such option; did you mean '--%s'?", what_of(argv),
+			 (int)length, word, near.best);
 	else
-		complain("%s: %.*s: no such option; '%s --help' lists them", what_of(argv), (int)length, word, argv[0]);
+		complain("%s: %.*s: no such option; '%s --help' lists them", what_of(argv),
+			 (int)length, word, argv[0]);
 }
 
 /* *skip: the next word is this one's value. */
-static bool check_word(const struct argp_option *list, char **argv, const char *word, const char *next, bool *skip)
+static bool check_word(const struct argp_option *list, char **argv, const char *word,
+		       const char *next, bool *skip)
 {
-	static const struct argp_option help[] = { { .name = "help" }, { .name = "usage" }, { 0 } };
+	static const struct argp_option help[] = {{.name = "help"}, {.name = "usage"}, {0}};
 	size_t length = strcspn(word, "=");
 	const struct argp_option *o = NULL;
 
@@ -72,7 +77,8 @@ static bool check_word(const struct argp_option *list, char **argv, const char *
 	}
 	*skip = o->arg && !word[length];
 	if (*skip && !next) {
-		complain("%s: --%s: needs a value: --%s %s", what_of(argv), o->name, o->name, o->arg);
+		complain("%s: --%s: needs a value: --%s %s", what_of(argv), o->name, o->name,
+			 o->arg);
 		return false;
 	}
 	return true;

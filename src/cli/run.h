@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * samepage run: what its files share. One scenario file, run under one or more strategies, is a run_report; both printers
- * take it.
+ * samepage run: what its files share. One scenario file, run under one or more strategies, is a
+ * run_report; both printers take it.
  */
 #ifndef SP_RUN_H
 #define SP_RUN_H
@@ -13,7 +13,8 @@
 
 struct run_report {
 	const struct scenario *scenario;
-	struct scenario_result *results[SP_NR_STRATEGIES]; /* in order of strategies; NULL: not run */
+	struct scenario_result
+		*results[SP_NR_STRATEGIES]; /* in order of strategies; NULL: not run */
 	int exit_status;
 };
 

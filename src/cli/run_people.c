@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * samepage run's output for people: what was expected and whether it held, then a table of strategies, then what was missed.
+ * samepage run's output for people: what was expected and whether it held, then a table of
+ * strategies, then what was missed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -28,11 +29,12 @@ static void print_expectations(const struct scenario_result *r)
 		}
 		shown++;
 		if (e->nr_checked > 1 && e->nr_failed)
-			snprintf(times, sizeof(times), "  (%" PRIu64 " of %" PRIu64 " times)", e->nr_failed,
-				 e->nr_checked);
+			snprintf(times, sizeof(times), "  (%" PRIu64 " of %" PRIu64 " times)",
+				 e->nr_failed, e->nr_checked);
 		else if (e->nr_checked > 1)
 			snprintf(times, sizeof(times), "  (%" PRIu64 " times)", e->nr_checked);
-		printf("  %-6s %4u  %s%s\n", e->nr_failed ? "FAILED" : "held", e->line, e->text, times);
+		printf("  %-6s %4u  %s%s\n", e->nr_failed ? "FAILED" : "held", e->line, e->text,
+		       times);
 	}
 	if (hidden)
 		printf("  held         and %u more\n", hidden);
@@ -47,21 +49,24 @@ static const char *verdict(const struct scenario_result *r, char *buf, size_t si
 	switch (r->verdict) {
 	case SCENARIO_HELD:
 		if (r->nr_linux_missed)
-			snprintf(buf, size, "held; misses %" PRIu64 " as Linux does", r->nr_linux_missed);
+			snprintf(buf, size, "held; misses %" PRIu64 " as Linux does",
+				 r->nr_linux_missed);
 		else
 			snprintf(buf, size, "held%s", r->metrics.reachable ? ", complete" : "");
 		return buf;
 	case SCENARIO_FAILED:
 	case SCENARIO_BROKEN:
-		snprintf(buf, size, "%s", r->verdict == SCENARIO_FAILED ? "FAILED" : "broken as declared");
+		snprintf(buf, size, "%s",
+			 r->verdict == SCENARIO_FAILED ? "FAILED" : "broken as declared");
 		if (r->nr_missed)
-			snprintf(buf + strlen(buf), size - strlen(buf), ": misses %" PRIu64, r->nr_missed);
+			snprintf(buf + strlen(buf), size - strlen(buf), ": misses %" PRIu64,
+				 r->nr_missed);
 		if (failed)
 			snprintf(buf + strlen(buf), size - strlen(buf), "%s %" PRIu64 " failed",
 				 r->nr_missed ? "," : ":", failed);
 		if (r->nr_orphan_entries)
-			snprintf(buf + strlen(buf), size - strlen(buf), ", %" PRIu64 " orphan entries",
-				 r->nr_orphan_entries);
+			snprintf(buf + strlen(buf), size - strlen(buf),
+				 ", %" PRIu64 " orphan entries", r->nr_orphan_entries);
 		return buf;
 	default:
 		snprintf(buf, size, "%s%s", r->verdict == SCENARIO_BROKEN_HELD ? "FAILED: " : "",
@@ -72,22 +77,25 @@ static const char *verdict(const struct scenario_result *r, char *buf, size_t si
 
 static void print_table(const struct run_report *report, const struct run_options *o)
 {
-	printf("\n  %-8s %10s %10s %12s %11s %9s  %s\n", "strategy", o->no_timing ? "" : "lock hold", "iterations",
-	       "out of range", "mm mismatch", "reached", "verdict");
+	printf("\n  %-8s %10s %10s %12s %11s %9s  %s\n", "strategy",
+	       o->no_timing ? "" : "lock hold", "iterations", "out of range", "mm mismatch",
+	       "reached", "verdict");
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
 		const struct scenario_result *r = report->results[s];
 		char hold[32] = "", reached[48] = "-", text[160];
 
 		if (!r)
 			continue;
-		if (!o->no_timing && r->metrics.nr_loops)
-			format_ns(hold, sizeof(hold), r->metrics.hold_ns_max);
+		if (!o->no_timing && r->metrics.all.nr_loops)
+			format_ns(hold, sizeof(hold), r->metrics.all.hold_ns_max);
 		if (r->metrics.reachable)
-			snprintf(reached, sizeof(reached), "%" PRIu64 "/%" PRIu64, r->metrics.reached,
-				 r->metrics.reachable);
-		printf("  %-8s %10s %10" PRIu64 " %12" PRIu64 " %11" PRIu64 " %9s  %s\n", sp_strategy_name(s), hold,
-		       r->metrics.pass[0].nr_iteration_max, r->metrics.pass[0].skip_addr_out_of_range_max,
-		       r->metrics.pass[0].skip_mm_mismatch_max, reached, verdict(r, text, sizeof(text)));
+			snprintf(reached, sizeof(reached), "%" PRIu64 "/%" PRIu64,
+				 r->metrics.reached, r->metrics.reachable);
+		printf("  %-8s %10s %10" PRIu64 " %12" PRIu64 " %11" PRIu64 " %9s  %s\n",
+		       sp_strategy_name(s), hold, r->metrics.pass[0].nr_iteration_max,
+		       r->metrics.pass[0].skip_addr_out_of_range_max,
+		       r->metrics.pass[0].skip_mm_mismatch_max, reached,
+		       verdict(r, text, sizeof(text)));
 	}
 }
 
@@ -116,11 +124,12 @@ static void print_misses(const struct scenario_result *r, bool baseline)
 		if (seen)
 			continue;
 		shown++;
-		printf("  %s: line %u: %s misses %s", sp_strategy_name(r->strategy), m->line, m->operation,
-		       m->page);
+		printf("  %s: line %u: %s misses %s", sp_strategy_name(r->strategy), m->line,
+		       m->operation, m->page);
 		if (times > 1)
 			printf(times == 2 ? ", and once more" : ", and %u times more", times - 1);
-		printf("%s\n    its VMA %s has it at index 0x%" PRIx64 "; its address says 0x%" PRIx64 "\n",
+		printf("%s\n    its VMA %s has it at index 0x%" PRIx64
+		       "; its address says 0x%" PRIx64 "\n",
 		       m->pte.linux_misses ? "; so does Linux" : "", m->vma, m->pte.linear_index,
 		       m->pte.addr / SP_PAGE_SIZE);
 	}
@@ -144,14 +153,15 @@ static void print_loads(const struct scenario_result *r)
 	for (uint32_t i = 0; i < r->nr_loads; i++) {
 		const struct scenario_load *l = &r->loads[i];
 
-		printf("  process %s from %s: %" PRIu64 " VMAs, %" PRIu64 " unknown pages\n", l->process, l->source,
-		       l->nr_vmas, l->nr_unknown_pages);
+		printf("  process %s from %s: %" PRIu64 " VMAs, %" PRIu64 " unknown pages\n",
+		       l->process, l->source, l->nr_vmas, l->nr_unknown_pages);
 	}
 }
 
 static bool has_details(const struct scenario_result *r, bool baseline)
 {
-	return r->nr_missed || (baseline && r->nr_linux_missed) || r->nr_failures_listed || r->error[0];
+	return r->nr_missed || (baseline && r->nr_linux_missed) || r->nr_failures_listed ||
+	       r->error[0];
 }
 
 void run_print_people(const struct run_report *report, const struct run_options *o)

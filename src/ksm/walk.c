@@ -263,7 +263,7 @@ static void walk_direct(struct walk *w, struct ksm_stable_node *node)
 static void trace_walk(const struct walk *w, const struct sp_walk_metrics *m)
 {
 	for (unsigned int pass = 0; pass < 2; pass++) {
-		const struct sp_pass_metrics *p = &m->pass[pass];
+		const struct sp_loop_metrics *p = &m->pass[pass];
 
 		if (p->nr_loops)
 			event_emit(&w->vm->events, EV_rmap_walk,

@@ -216,7 +216,6 @@ int rmap_explicit_walk(struct vm *vm, struct frame *frame, struct sp_walk_result
 		note_missed(ret, &truth, &reached, &full);
 		metrics->reachable = ret->reachable;
 		metrics->reached = ret->reached;
-		metrics->reached_full = ret->reached_full;
 	}
 	ret->metrics = *metrics;
 	*metrics = before;

@@ -83,9 +83,6 @@ void exec_note_walk(struct exec *x, uint32_t line, const char *operation,
 	uint64_t listed = MIN(walk->nr_missed, (uint64_t)ARRAY_SIZE(walk->missed));
 	uint64_t nr_linux = 0;
 
-	result->reached += walk->reached;
-	result->reachable += walk->reachable;
-	result->reached_full += walk->reached_full;
 	for (uint64_t i = 0; i < listed; i++) {
 		nr_linux += walk->missed[i].linux_misses;
 		note_missed(x, line, operation, &walk->missed[i]);

@@ -118,13 +118,13 @@ static int64_t metric_of(const struct sp_walk_result *walk, enum walk_metric met
 	case METRIC_CALLS:
 		return (int64_t)walk->calls;
 	case METRIC_ITERATIONS:
-		return (int64_t)m->nr_iteration_total;
+		return (int64_t)m->all.nr_iteration_total;
 	case METRIC_SKIPPED_ADDRESS:
-		return (int64_t)m->skip_addr_out_of_range;
+		return (int64_t)m->all.skip_addr_out_of_range;
 	case METRIC_SKIPPED_MM:
-		return (int64_t)m->skip_mm_mismatch;
+		return (int64_t)m->all.skip_mm_mismatch;
 	case METRIC_LOOPS:
-		return (int64_t)m->nr_loops;
+		return (int64_t)m->all.nr_loops;
 	case METRIC_FALLBACKS:
 		return (int64_t)m->nr_fallback;
 	case METRIC_REACHABLE:

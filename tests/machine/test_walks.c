@@ -96,7 +96,7 @@ static void test_moved_walk(void **state)
 		assert_int_equal(r.reached_full, 2);
 		assert_int_equal(r.reached, s == SP_STRATEGY_ADDRESS ? 1 : 2);
 		/* Two items, two passes, and as much again for the fallback. */
-		assert_int_equal(r.metrics.nr_loops, s == SP_STRATEGY_RETRY ? 8 : 4);
+		assert_int_equal(r.metrics.all.nr_loops, s == SP_STRATEGY_RETRY ? 8 : 4);
 		assert_int_equal(r.metrics.nr_fallback, s == SP_STRATEGY_RETRY);
 		if (s == SP_STRATEGY_ADDRESS) {
 			assert_int_equal(r.nr_missed, 1);
@@ -201,7 +201,7 @@ static void test_direct_remembers(void **state)
 	assert_int_equal(r.reached, 1);
 	assert_int_equal(r.reached_full, 1);
 	/* The whole tree was walked: more than one VMA for each item. */
-	assert_true(r.metrics.nr_iteration_max > 1);
+	assert_true(r.metrics.all.nr_iteration_max > 1);
 	OK(sp_drop(m, hold));
 	/* It goes on: the page was found by its VMA's index, not by that of the item, and munmap
 	 * could take the VMA away. */
@@ -235,16 +235,16 @@ static void test_direct_forgets(void **state)
 	OK(sp_drop(m, hold));
 	OK(sp_walk(p, at(0), &r));
 	assert_int_equal(r.reached, 2);
-	assert_int_equal(r.metrics.nr_iteration_max, 2);
+	assert_int_equal(r.metrics.all.nr_iteration_max, 2);
 	OK(sp_migrate(p, at(0), -1, true));
 	OK(sp_walk(p, at(0), &r));
 	assert_int_equal(r.reached, 2);
-	assert_int_equal(r.metrics.nr_iteration_max, 1);
+	assert_int_equal(r.metrics.all.nr_iteration_max, 1);
 	sp_walk_metrics_reset(m);
 	OK(sp_migrate(p, at(0), -1, true));
 	sp_walk_metrics_get(m, &metrics);
 	assert_int_equal(metrics.nr_fallback, 0);
-	assert_int_equal(metrics.nr_iteration_max, 1);
+	assert_int_equal(metrics.all.nr_iteration_max, 1);
 	valid(m);
 	sp_machine_destroy(m);
 }

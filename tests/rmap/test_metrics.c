@@ -27,8 +27,8 @@ static const struct walk_loop fork_loop = {
 
 static void check_identity(const struct sp_walk_metrics *m)
 {
-	assert_int_equal(m->nr_iteration_total, m->skip_addr_out_of_range + m->skip_mm_mismatch +
-							m->skip_invalid_vma + m->nr_rmap_one);
+	assert_int_equal(m->all.nr_iteration_total, m->all.skip_addr_out_of_range + m->all.skip_mm_mismatch +
+							m->all.skip_invalid_vma + m->all.nr_rmap_one);
 }
 
 static void test_loop(void **state)
@@ -39,14 +39,14 @@ static void test_loop(void **state)
 	walk_metrics_add_loop(&m, 0, &long_loop);
 	walk_metrics_add_loop(&m, 1, &fork_loop);
 	walk_metrics_add_walk(&m, 5000);
-	assert_int_equal(m.nr_loops, 2);
+	assert_int_equal(m.all.nr_loops, 2);
 	assert_int_equal(m.nr_walks, 1);
-	assert_int_equal(m.nr_iteration_total, 22172);
-	assert_int_equal(m.nr_iteration_max, 22169);
-	assert_int_equal(m.skip_addr_out_of_range_max, 22168);
-	assert_int_equal(m.skip_mm_mismatch_max, 1);
-	assert_int_equal(m.hold_ns_max, 1000);
-	assert_int_equal(m.hold_ns_sum, 1900);
+	assert_int_equal(m.all.nr_iteration_total, 22172);
+	assert_int_equal(m.all.nr_iteration_max, 22169);
+	assert_int_equal(m.all.skip_addr_out_of_range_max, 22168);
+	assert_int_equal(m.all.skip_mm_mismatch_max, 1);
+	assert_int_equal(m.all.hold_ns_max, 1000);
+	assert_int_equal(m.all.hold_ns_sum, 1900);
 	assert_int_equal(m.walk_ns_max, 5000);
 	assert_int_equal(m.pass[0].nr_iteration_total, 22169);
 	assert_int_equal(m.pass[0].skip_mm_mismatch, 0);
@@ -69,9 +69,9 @@ static void test_fold(void **state)
 	walk_metrics_fold(&total, &part);
 	walk_metrics_add_loop(&part, 1, &fork_loop);
 	walk_metrics_fold(&total, &part);
-	assert_int_equal(total.nr_loops, 3);
-	assert_int_equal(total.nr_iteration_total, 2 * 22169 + 3);
-	assert_int_equal(total.nr_iteration_max, 22169);
+	assert_int_equal(total.all.nr_loops, 3);
+	assert_int_equal(total.all.nr_iteration_total, 2 * 22169 + 3);
+	assert_int_equal(total.all.nr_iteration_max, 22169);
 	assert_int_equal(total.pass[0].nr_loops, 2);
 	assert_int_equal(total.pass[1].nr_loops, 1);
 	assert_int_equal(total.reached, 4);

@@ -375,9 +375,9 @@ static void test_walks(void **state)
 	struct sp_walk_result walk = { .reached = 2, .reachable = 3, .reached_full = 2, .calls = 5, .nr_missed = 1 };
 
 	(void)state;
-	walk.metrics.nr_iteration_total = 8;
-	walk.metrics.skip_addr_out_of_range = 2;
-	walk.metrics.skip_mm_mismatch = 1;
+	walk.metrics.all.nr_iteration_total = 8;
+	walk.metrics.all.skip_addr_out_of_range = 2;
+	walk.metrics.all.skip_mm_mismatch = 1;
 	walk.metrics.pass[0].nr_rmap_one = 1;
 	walk.metrics.pass[1].nr_iteration_total = 4;
 	walk.missed[0] = (struct sp_missed_pte){
