@@ -145,6 +145,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	struct json_object *list = o->json ? json_object_new_array() : NULL;
 	const char *unwritten;
 	int status = EXIT_HELD;
+	bool parsed;
 
 	if (!scenarios || !diagnostics) {
 		complain("out of memory");
@@ -162,7 +163,9 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		scenarios[i] = NULL;
 		status = EXIT_USAGE;
 	}
-	for (unsigned int i = 0; i < nr && status != EXIT_USAGE && !interrupted; i++) {
+	/* What only running can find ends the run of its own file alone. */
+	parsed = status != EXIT_USAGE;
+	for (unsigned int i = 0; i < nr && parsed && !interrupted; i++) {
 		struct run_report report = {.scenario = scenarios[i]};
 
 		if (run_all(&report, o) && run_baseline(&report)) {
@@ -178,7 +181,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		if (!flush_output(&unwritten))
 			break;
 	}
-	if (list && status != EXIT_USAGE)
+	if (list && parsed && !interrupted)
 		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
 	if (interrupted) {
 		complain("interrupted");

@@ -65,8 +65,9 @@ static const char *verdict(const struct scenario_result *r, char *buf, size_t si
 			snprintf(buf + strlen(buf), size - strlen(buf), "%s %" PRIu64 " failed",
 				 r->nr_missed ? "," : ":", failed);
 		if (r->nr_orphan_entries)
-			snprintf(buf + strlen(buf), size - strlen(buf),
-				 ", %" PRIu64 " orphan entries", r->nr_orphan_entries);
+			snprintf(buf + strlen(buf), size - strlen(buf), ", %" PRIu64 " orphan %s",
+				 r->nr_orphan_entries,
+				 r->nr_orphan_entries == 1 ? "entry" : "entries");
 		return buf;
 	default:
 		snprintf(buf, size, "%s%s", r->verdict == SCENARIO_BROKEN_HELD ? "FAILED: " : "",
@@ -108,9 +109,9 @@ static bool same_miss(const struct scenario_miss *a, const struct scenario_miss 
  * baseline alone: the others can do no better. */
 static void print_misses(const struct scenario_result *r, bool baseline)
 {
-	uint32_t shown = 0;
+	uint32_t shown = 0, hidden = 0;
 
-	for (uint32_t i = 0; i < r->nr_misses_listed && shown < MAX_DETAILS; i++) {
+	for (uint32_t i = 0; i < r->nr_misses_listed; i++) {
 		const struct scenario_miss *m = &r->misses[i];
 		bool seen = m->pte.linux_misses && !baseline;
 		unsigned int times = 0;
@@ -123,6 +124,10 @@ static void print_misses(const struct scenario_result *r, bool baseline)
 		}
 		if (seen)
 			continue;
+		if (shown == MAX_DETAILS) {
+			hidden++;
+			continue;
+		}
 		shown++;
 		printf("  %s: line %u: %s misses %s", sp_strategy_name(r->strategy), m->line,
 		       m->operation, m->page);
@@ -133,17 +138,69 @@ static void print_misses(const struct scenario_result *r, bool baseline)
 		       m->pte.linux_misses ? "; so does Linux" : "", m->vma, m->pte.linear_index,
 		       m->pte.addr / SP_PAGE_SIZE);
 	}
+	if (hidden)
+		printf("  %s: and %s%u more pages\n", sp_strategy_name(r->strategy),
+		       r->nr_misses_listed == SCENARIO_MAX_MISSES ? "at least " : "", hidden);
 }
 
-static void print_failures(const struct scenario_result *r)
+static uint32_t count_failure(const struct scenario_result *r, const char *text, uint32_t from)
 {
-	uint32_t shown = MIN(r->nr_failures_listed, (uint32_t)MAX_DETAILS);
+	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < shown; i++)
-		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->failures[i].text);
-	if (r->nr_failures > shown)
+	for (uint32_t i = from; i < r->nr_failures_listed; i++)
+		nr += !strcmp(r->failures[i].text, text);
+	return nr;
+}
+
+/* More than one strategy ran, and this failed equally often under each. */
+static bool failed_under_all(const struct run_report *report, const char *text)
+{
+	uint32_t times = count_failure(run_baseline(report), text, 0);
+	unsigned int nr = 0;
+
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
+		if (!report->results[s])
+			continue;
+		if (count_failure(report->results[s], text, 0) != times)
+			return false;
+		nr++;
+	}
+	return nr > 1;
+}
+
+/* Each text once; what failed under every strategy, under the baseline alone. */
+static void print_failures(const struct run_report *report, const struct scenario_result *r)
+{
+	uint64_t left = r->nr_failures;
+	uint32_t shown = 0, hidden_of_all = 0;
+
+	for (uint32_t i = 0; i < r->nr_failures_listed; i++) {
+		const char *text = r->failures[i].text;
+		uint32_t times = count_failure(r, text, i);
+		bool all = failed_under_all(report, text);
+
+		if (times != count_failure(r, text, 0))
+			continue;
+		if (all && r != run_baseline(report)) {
+			left -= times;
+			continue;
+		}
+		if (shown == MAX_DETAILS) {
+			hidden_of_all += all ? times : 0;
+			continue;
+		}
+		shown++;
+		left -= times;
+		printf("  %s: %s", all ? "all" : sp_strategy_name(r->strategy), text);
+		if (times > 1)
+			printf("  (%u times)", times);
+		putchar('\n');
+	}
+	if (hidden_of_all)
+		printf("  all: and %u more failures\n", hidden_of_all);
+	if (left > hidden_of_all)
 		printf("  %s: and %" PRIu64 " more failures\n", sp_strategy_name(r->strategy),
-		       r->nr_failures - shown);
+		       left - hidden_of_all);
 	if (r->error[0])
 		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->error);
 }
@@ -183,6 +240,6 @@ void run_print_people(const struct run_report *report, const struct run_options 
 			putchar('\n');
 		separated = true;
 		print_misses(r, r == base);
-		print_failures(r);
+		print_failures(report, r);
 	}
 }
