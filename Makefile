@@ -26,6 +26,7 @@ setup:
 
 install: build
 	@meson install -C build
+	@test -n "$$DESTDIR" || ldconfig
 
 fuzz: setup
 	@scripts/fuzz $(FUZZ_SECONDS)

@@ -22,16 +22,19 @@
  *	struct sp_machine *m;
  *	struct sp_process *p;
  *	uint64_t addr = 0x700000000000;
+ *	int64_t sharing;
  *
- *	sp_machine_create(NULL, &m);
- *	sp_process_create(m, &p);
- *	sp_mmap(p, addr, 4 * 4096, SP_PROT_READ | SP_PROT_WRITE,
- *		SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL);
- *	sp_madvise(p, addr, 4 * 4096, SP_MADV_MERGEABLE);
- *	sp_fill(p, addr, 4 * 4096, 0x77);
- *	sp_knob_set(m, "run", "1");
- *	sp_ksm_scan(m, 2);
- *	sp_counter_get(m, "pages_sharing", &value);	// 3
+ *	if (sp_machine_create(NULL, &m))
+ *		return 1;
+ *	if (!sp_process_create(m, &p) &&
+ *	    !sp_mmap(p, addr, 4 * 4096, SP_PROT_READ | SP_PROT_WRITE,
+ *		     SP_MAP_PRIVATE | SP_MAP_FIXED, NULL, 0, NULL) &&
+ *	    !sp_madvise(p, addr, 4 * 4096, SP_MADV_MERGEABLE) &&
+ *	    !sp_fill(p, addr, 4 * 4096, 0x77) &&
+ *	    !sp_knob_set(m, "run", "1") &&
+ *	    !sp_ksm_scan(m, 2) &&
+ *	    !sp_counter_get(m, "pages_sharing", &sharing))
+ *		printf("%" PRId64 "\n", sharing);	// 3
  *	sp_machine_destroy(m);
  */
 #ifndef SAMEPAGE_H

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool contains(const uint8_t *data, size_t size, const char *text)
 {
-	return size && memmem(data, size, text, strlen(text)) != NULL;
+	return data && memmem(data, size, text, strlen(text)) != NULL;
 }
 
 /* Steps that a few letters can ask billions of. */
