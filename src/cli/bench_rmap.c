@@ -43,6 +43,7 @@ struct sample {
 struct row {
 	enum sp_strategy strategy;
 	struct sample samples[REPEATS];
+	uint64_t hold_ns_pass[2];
 	uint64_t hold_ns_max, hold_ns_sum, walk_ns; /* medians; walk: mean of a run */
 	double ratio;				    /* full's hold over this one's */
 	uint64_t reached, reachable;
@@ -150,18 +151,22 @@ static uint64_t median(uint64_t *values)
 
 static void summarize(struct row *row, const struct row *full)
 {
-	uint64_t hold[REPEATS], sum[REPEATS], walk[REPEATS], ratio[REPEATS];
+	uint64_t hold[REPEATS], sum[REPEATS], walk[REPEATS], ratio[REPEATS], pass[2][REPEATS];
 
 	for (unsigned int i = 0; i < REPEATS; i++) {
 		const struct sp_walk_metrics *m = &row->samples[i].metrics;
 
 		hold[i] = m->all.hold_ns_max;
+		pass[0][i] = m->pass[0].hold_ns_max;
+		pass[1][i] = m->pass[1].hold_ns_max;
 		sum[i] = m->all.hold_ns_sum;
 		walk[i] = m->walk_ns_sum / MAX(m->nr_walks, UINT64_C(1));
 		ratio[i] = full->samples[i].metrics.all.hold_ns_max * 1000 /
 			   MAX(m->all.hold_ns_max, UINT64_C(1));
 	}
 	row->hold_ns_max = median(hold);
+	row->hold_ns_pass[0] = median(pass[0]);
+	row->hold_ns_pass[1] = median(pass[1]);
 	row->hold_ns_sum = median(sum);
 	row->walk_ns = median(walk);
 	row->ratio = (double)median(ratio) / 1000;
@@ -195,18 +200,18 @@ static int measure_all(const struct options *o, uint64_t vmas, bool narrow_only,
 	return 0;
 }
 
-static void print_pass(const struct row *row, const struct sp_loop_metrics *p, const char *name,
-		       bool first)
+static void print_pass(const struct row *row, unsigned int pass)
 {
-	char hold[32], walk[32], ratio[32] = "-";
+	const struct sp_loop_metrics *p = &row->samples[0].metrics.pass[pass];
+	char hold[32], walk[32];
 
-	if (first && row->strategy != SP_STRATEGY_FULL)
-		snprintf(ratio, sizeof(ratio), "%.0f", row->ratio);
-	printf("%-8s %4s %10s %18" PRIu64 " %22" PRIu64 " %16" PRIu64 " %9s %8s\n",
-	       first ? sp_strategy_name(row->strategy) : "", name,
-	       first ? format_ns(hold, sizeof(hold), row->hold_ns_max) : "", p->nr_iteration_max,
-	       p->skip_addr_out_of_range_max, p->skip_mm_mismatch_max,
-	       first ? format_ns(walk, sizeof(walk), row->walk_ns) : "", first ? ratio : "");
+	printf("%-8s %4u %10s %18" PRIu64 " %22" PRIu64 " %16" PRIu64,
+	       pass ? "" : sp_strategy_name(row->strategy), pass,
+	       format_ns(hold, sizeof(hold), row->hold_ns_pass[pass]), p->nr_iteration_max,
+	       p->skip_addr_out_of_range_max, p->skip_mm_mismatch_max);
+	if (!pass)
+		printf(" %10s %7.0f", format_ns(walk, sizeof(walk), row->walk_ns), row->ratio);
+	putchar('\n');
 }
 
 static void print_people(const struct options *o, const struct row *rows, const struct row *large)
@@ -216,16 +221,14 @@ static void print_people(const struct options *o, const struct row *rows, const 
 
 	printf("%" PRIu64 " VMAs on one anon_vma, %d merged pairs, %" PRIu64
 	       " unscanned forks; every merged page "
-	       "migrated.\nMaxima of one loop (one rmap_item); median of %d runs.\n\n",
+	       "migrated.\nMaxima of one loop (one rmap_item); ratio: full's longest hold over this one's; medians "
+	       "of %d runs.\n\n",
 	       o->vmas, PAIRS, o->forks, REPEATS);
-	printf("%-8s %4s %10s %18s %22s %16s %9s %8s\n", "strategy", "pass", "lock hold",
-	       "Nr_iteration_total", "Skip_addr_out_of_range", "Skip_mm_mismatch", "walk",
-	       "full/it");
+	printf("%-8s %4s %10s %18s %22s %16s %10s %7s\n", "strategy", "pass", "lock hold",
+	       "Nr_iteration_total", "Skip_addr_out_of_range", "Skip_mm_mismatch", "mean walk", "ratio");
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
-		const struct sp_walk_metrics *m = &rows[s].samples[0].metrics;
-
-		print_pass(&rows[s], &m->pass[0], "0", true);
-		print_pass(&rows[s], &m->pass[1], "1", false);
+		print_pass(&rows[s], 0);
+		print_pass(&rows[s], 1);
 	}
 	for (unsigned int r = 0; r < REPEATS; r++)
 		build[r] = rows[SP_STRATEGY_FULL].samples[r].build_ns;

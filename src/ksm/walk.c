@@ -134,15 +134,12 @@ static bool belongs(const struct vma *vma, const struct anon_vma *anon_vma, uint
 	return false;
 }
 
-/* The narrow part of `direct` for one item and pass. */
+/* The narrow part of `direct` for one item and pass; vma: what the item's mm has at its address. */
 static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pass,
-			 const struct ksm_rmap_item *item)
+			 const struct ksm_rmap_item *item, struct vma *vma)
 {
-	uint64_t addr = item_address(item), index;
-	struct vma *vma;
+	uint64_t index = vma ? vma_linear_index(vma, item_address(item)) : item->index;
 
-	vma = vma_lookup(item->mm, addr);
-	index = vma ? vma_linear_index(vma, addr) : item->index;
 	if (pass == 0) {
 		if (vma && belongs(vma, item->anon_vma, index))
 			(void)visit(w, loop, pass, item, vma);
@@ -160,8 +157,16 @@ static void walk_item(struct walk *w, enum sp_strategy strategy, unsigned int pa
 {
 	struct anon_vma *anon_vma = item->anon_vma;
 	struct walk_loop loop = { 0 };
+	struct vma *vma = NULL;
 	uint64_t begin = 0;
 
+	/*
+	 * Before the lock, to keep its hold short; what is found is judged under it. A VMA that comes to
+	 * the address in between cannot bring the page there unseen: merging needs the frame's lock,
+	 * and a move unshares the page or marks its node.
+	 */
+	if (strategy == SP_STRATEGY_DIRECT)
+		vma = vma_lookup(item->mm, item_address(item));
 	if (w->rwc->try_lock) {
 		if (!anon_vma_trylock_read(anon_vma)) {
 			w->rwc->contended = true;
@@ -188,7 +193,7 @@ static void walk_item(struct walk *w, enum sp_strategy strategy, unsigned int pa
 		(void)visit_range(w, &loop, pass, item, item->index, item->index);
 		break;
 	case SP_STRATEGY_DIRECT:
-		visit_direct(w, &loop, pass, item);
+		visit_direct(w, &loop, pass, item, vma);
 		break;
 	case SP_NR_STRATEGIES:
 		SP_BUG("no such strategy");

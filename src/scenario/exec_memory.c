@@ -330,9 +330,10 @@ static int exec_access(struct exec *x, const struct stmt *s, struct outcome *out
 
 /* ---- Kernel work on the pages of a process --------------------------------------------- */
 
-/* Of every page; the first error is the operation's, as move_pages(2) goes on after one. */
-static int work_span(struct exec *x, const struct stmt *s, struct process *p, uint64_t addr,
-		     uint64_t length, struct outcome *out)
+/* Of every page; the first error is the operation's, as move_pages(2) goes on after one. Of `all`,
+ * pages where there is nothing to work on are no error. */
+static int work_pages(struct exec *x, const struct stmt *s, struct process *p, uint64_t addr,
+		      uint64_t length, bool all, struct outcome *out)
 {
 	const struct backend_ops *ops = x->world.ops;
 	int64_t node;
@@ -347,7 +348,10 @@ static int work_span(struct exec *x, const struct stmt *s, struct process *p, ui
 		if (s->op == OP_SWAPOUT)
 			ret = ops->swap_out(p->handle, addr + done);
 		else
-			ret = ops->migrate(p->handle, addr + done, (int)node, !(s->options & OPTION_MOVE_ONLY));
+			ret = ops->migrate(p->handle, addr + done, (int)node,
+					   !(s->options & OPTION_MOVE_ONLY));
+		if (all && (ret == -EFAULT || ret == -ENOENT || ret == -EOPNOTSUPP))
+			continue;
 		if (ret < 0 && !first)
 			first = ret;
 		if (ret >= 0)
@@ -357,6 +361,18 @@ static int work_span(struct exec *x, const struct stmt *s, struct process *p, ui
 	}
 	out->err = first;
 	return 0;
+}
+
+static int work_range(struct exec *x, const struct stmt *s, struct process *p, uint64_t addr,
+		      uint64_t length, struct outcome *out)
+{
+	return work_pages(x, s, p, addr, length, false, out);
+}
+
+static int work_vma(struct exec *x, const struct stmt *s, struct process *p, uint64_t addr,
+		    uint64_t length, struct outcome *out)
+{
+	return work_pages(x, s, p, addr, length, true, out);
 }
 
 static int exec_work(struct exec *x, const struct stmt *s, struct outcome *out)
@@ -371,7 +387,7 @@ static int exec_work(struct exec *x, const struct stmt *s, struct outcome *out)
 				 x->world.scenario->machine.nr_nodes);
 	if (!err)
 		err = exec_place(x, s, s->range, &place);
-	return err ? err : exec_spans(x, s, &place, work_span, out);
+	return err ? err : exec_spans(x, s, &place, place.all ? work_vma : work_range, out);
 }
 
 static int exec_hold(struct exec *x, const struct stmt *s, struct outcome *out)
