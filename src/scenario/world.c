@@ -114,9 +114,11 @@ static void *family_member(const struct family *f, uint32_t member, size_t membe
 	return member < f->nr ? (char *)f->members + member * member_bytes : NULL;
 }
 
-static bool family_may_have(const struct family *f, uint32_t member)
+/* Between a sampled loop's first round and its last, any member may have come or gone. */
+static bool family_may_have(const struct world *w, const struct family *f, uint32_t member)
 {
-	return f->unsure && member >= f->unsure_first && member <= f->unsure_last;
+	return f->unsure &&
+	       (w->sampled || (member >= f->unsure_first && member <= f->unsure_last));
 }
 
 /* The dry run left out what made or ended members between these. */
@@ -183,7 +185,7 @@ int world_process(struct world *w, const struct stmt *s, const struct name_ref *
 		return 0;
 	w->unsure = unsure;
 	slot = family_member(f, member, sizeof(*slot));
-	if (family_may_have(f, member) && (!slot || !slot->line || slot->process->exited)) {
+	if (family_may_have(w, f, member) && (!slot || !slot->line || slot->process->exited)) {
 		w->unsure = true;
 		return 0;
 	}
@@ -210,7 +212,7 @@ int world_process_may_start(struct world *w, const struct stmt *s, const struct 
 		return err;
 	slot = family_member(&w->processes[ref->symbol], member, sizeof(*slot));
 	if (!slot || !slot->line || slot->process->exited ||
-	    family_may_have(&w->processes[ref->symbol], member))
+	    family_may_have(w, &w->processes[ref->symbol], member))
 		return 0;
 	name_text(w, SYMBOL_PROCESS, ref, member, name, sizeof(name));
 	return world_fail(w, s, ref->pos,
@@ -355,7 +357,7 @@ static int name_window(struct world *w, const struct stmt *s, struct process *p,
 	}
 	slot = find_window(p, ref->symbol, member);
 	if (slot) {
-		if (family_may_have(f, member))
+		if (family_may_have(w, f, member))
 			return 0;
 		name_text(w, SYMBOL_WINDOW, ref, member, name, sizeof(name));
 		return world_fail(w, s, ref->pos,
@@ -445,7 +447,7 @@ static int range_window(struct world *w, const struct stmt *s, const struct rang
 	if (*ret)
 		return 0;
 	if (!p->unsure &&
-	    !(p->windows && family_may_have(&p->windows->families[range->window.symbol], member)))
+	    !(p->windows && family_may_have(w, &p->windows->families[range->window.symbol], member)))
 		return no_window(w, s, range, p, member);
 	w->unsure = true;
 	return 0;
@@ -607,7 +609,7 @@ int world_hold_new(struct world *w, const struct stmt *s, const struct name_ref 
 	if (err)
 		return err;
 	slot = family_member(f, member, sizeof(*slot));
-	if (slot->line && !family_may_have(f, member)) {
+	if (slot->line && !family_may_have(w, f, member)) {
 		name_text(w, SYMBOL_HOLD, ref, member, name, sizeof(name));
 		return world_fail(w, s, ref->pos, "\"%s\" holds a page already (line %u): drop it first", name,
 				  slot->line);
@@ -633,7 +635,7 @@ int world_hold(struct world *w, const struct stmt *s, const struct name_ref *ref
 	if (*ret && (*ret)->line)
 		return 0;
 	*ret = NULL;
-	if (family_may_have(f, member))
+	if (family_may_have(w, f, member))
 		return 0;
 	name_text(w, SYMBOL_HOLD, ref, member, name, sizeof(name));
 	return world_fail(w, s, ref->pos, "nothing is held as \"%s\" here%s", name,

@@ -405,6 +405,24 @@ static void test_walks(void **state)
 	assert_string_equal(result->failures[1].text, "t.scn:4: expected reached all, but no walk has been made");
 }
 
+/* The dry run sees the first round and the last alone; what one round makes, the next may use. */
+static void test_long_chains(void **state)
+{
+	(void)state;
+	run("process p{0}\np{0}: window x{0} 1\n"
+	    "for i in 1..999\np{i-1}: fork p{i}\nend\np{999}: exit\n"
+	    "for i in 1..999\np{i-1}: exit\nend\n");
+	assert_int_equal(result->nr_operations, 2001);
+	setup(NULL);
+	run("process a\na: window x{0} 1\n"
+	    "for i in 1..999\na: window x{i} (pages a:x{i-1})\nend\na: munmap x{999}\n");
+	assert_int_equal(result->nr_operations, 1002);
+	setup(NULL);
+	run("process a\na: window x 1\na: hold x as h{0}\n"
+	    "for i in 1..999\ndrop h{i-1}\na: hold x as h{i}\nend\ndrop h{999}\n");
+	assert_int_equal(result->nr_operations, 2002);
+}
+
 static void test_expectations_count_rounds(void **state)
 {
 	(void)state;
@@ -666,6 +684,7 @@ int main(void)
 		TEST(states),
 		TEST(frames),
 		TEST(walks),
+		TEST(long_chains),
 		TEST(expectations_count_rounds),
 		TEST(declared_broken),
 		TEST(audited_misses),
