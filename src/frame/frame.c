@@ -349,12 +349,17 @@ uint32_t frame_checksum(struct frames *frames, struct frame *frame)
 	return frame->checksum;
 }
 
+struct frame *frame_row(struct frames *frames, const struct frame *frame)
+{
+	return block_of(frames, frame)->frames;
+}
+
 void frame_split_huge(struct frames *frames, struct frame *frame)
 {
-	struct frame *head = block_of(frames, frame)->frames;
+	struct frame *head = frame_row(frames, frame);
 	uint32_t i;
 
-	SP_ASSERT(head->flags & FRAME_HEAD);
+	SP_ASSERT(frame_is_large(frame));
 	for (i = 0; i < HPAGE_PMD_NR; i++)
 		head[i].flags &= (uint16_t)~(FRAME_HEAD | FRAME_TAIL);
 }

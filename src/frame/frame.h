@@ -30,7 +30,9 @@
  *
  * A huge page is HPAGE_PMD_NR frames in a row, the first with FRAME_HEAD, the
  * rest FRAME_TAIL; every frame keeps its own counts, contents and index, so
- * that splitting a folio is clearing these flags.
+ * that splitting a folio is clearing these flags. A frame is freed as soon as nothing
+ * refers to it: what is left of a large folio is the frames of its row that have
+ * one of the flags.
  *
  * Locks: FRAME_LOCKED is the folio lock (rank folio_lock): it protects mapping,
  * FRAME_SWAPCACHE and, for a KSM page, the list of rmap_items (K26a). The rest is
@@ -175,6 +177,12 @@ static inline int frame_compare(const struct frames *frames, const struct frame 
 	return content_compare(&frames->content, a->content, b->content);
 }
 
+/* Part of a folio of more than one page, whether or not a PMD maps it. */
+static inline bool frame_is_large(const struct frame *frame)
+{
+	return frame->flags & (FRAME_HEAD | FRAME_TAIL);
+}
+
 static inline bool frame_is_ksm(const struct frame *frame)
 {
 	return (frame->mapping & MAPPING_FLAGS) == MAPPING_KSM;
@@ -214,7 +222,9 @@ static inline void frame_unlock(struct frame *frame)
 	frame->flags &= (uint16_t)~FRAME_LOCKED;
 }
 
-/* Clears HEAD and TAIL of the huge page that `frame` belongs to. */
+/* The first frame of the aligned row that `frame` is in. */
+struct frame *frame_row(struct frames *frames, const struct frame *frame);
+/* Clears HEAD and TAIL of what is left of the huge page that `frame` belongs to. */
 void frame_split_huge(struct frames *frames, struct frame *frame);
 
 /* Recounts used frames and free lists: NULL or what is wrong. Reference counts

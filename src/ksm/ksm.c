@@ -125,8 +125,7 @@ void ksm_call_begin(struct ksm *ksm)
 {
 	if (ksm->call_seq != UINT32_MAX)
 		ksm->call_seq++;
-	if (ksm->epoch != UINT16_MAX)
-		ksm->epoch++;
+	ksm_epoch_begin(ksm);
 }
 
 void ksm_strategy_set(struct vm *vm, enum sp_strategy strategy)

@@ -62,10 +62,16 @@ struct ksm {
 	uint64_t ahead_end;              /* pages of the scanned mm below are in the cache */
 	/* What was looked at since then need not be looked at again: */
 	uint32_t call_seq;               /* number of this call from outside; saturates */
-	uint16_t epoch;                  /* calls since the pass began; saturates */
+	uint16_t epoch;                  /* calls and splits since the pass began; saturates */
 	bool no_memory;                  /* the last batch ended for want of an rmap_item */
 	bool zero_leaked;                /* an mm counts zero pages that it does not have (V8) */
 };
+
+static inline void ksm_epoch_begin(struct ksm *ksm)
+{
+	if (ksm->epoch != UINT16_MAX)
+		ksm->epoch++;
+}
 
 static inline struct ksm *ksm_of(const struct vm *vm)
 {

@@ -44,21 +44,10 @@ struct vma *find_mergeable_vma(const struct mm *mm, uint64_t addr)
 
 /* ---- Huge pages ---- */
 
-static struct frame *huge_head(struct ksm *ksm, const struct frame *frame)
-{
-	uint32_t pfn = frame_pfn(&ksm->vm->frames, frame) & ~(HPAGE_PMD_NR - 1);
-
-	return frame_of_pfn(&ksm->vm->frames, pfn);
-}
-
-static bool is_huge(const struct frame *frame)
-{
-	return frame->flags & (FRAME_HEAD | FRAME_TAIL);
-}
-
 bool same_huge_page(struct ksm *ksm, const struct frame *a, const struct frame *b)
 {
-	return is_huge(a) && is_huge(b) && huge_head(ksm, a) == huge_head(ksm, b);
+	return frame_is_large(a) && frame_is_large(b) &&
+	       frame_row(&ksm->vm->frames, a) == frame_row(&ksm->vm->frames, b);
 }
 
 /*
@@ -67,18 +56,20 @@ bool same_huge_page(struct ksm *ksm, const struct frame *a, const struct frame *
  */
 static int extra_references(struct ksm *ksm, const struct frame *frame)
 {
-	const struct frame *head = huge_head(ksm, frame);
+	const struct frame *row = frame_row(&ksm->vm->frames, frame);
 	int extra = 0;
 
 	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++)
-		extra += head[i].refcount - head[i].mapcount - !!(head[i].flags & FRAME_SWAPCACHE);
+		if (frame_is_large(&row[i]))
+			extra += row[i].refcount - row[i].mapcount -
+				 !!(row[i].flags & FRAME_SWAPCACHE);
 	return extra;
 }
 
-/* A page that one mm has split may still be part of what another one maps by a PMD. */
+/* A page that left its huge page on its way to swap may still be mapped by a PMD elsewhere. */
 static bool may_be_huge(const struct ksm *ksm, const struct frame *frame)
 {
-	return is_huge(frame) ||
+	return frame_is_large(frame) ||
 	       (frame->mapcount > 1 && !frame_is_ksm(frame) && ksm->vm->stat.thp_fault_alloc);
 }
 
@@ -92,17 +83,55 @@ static bool split_one(struct frame *frame, struct vma *vma, uint64_t addr, void 
 	return !*err;
 }
 
-/* Every mapping of the huge page that the locked frame is part of becomes one of small pages. */
+static bool zero_one(struct frame *frame, struct vma *vma, uint64_t addr, void *arg)
+{
+	pte_t pte = vm_pte(vma->mm, addr);
+
+	(void)arg;
+	if (pte_present(pte) && pte_value(pte) == frame->pfn)
+		zero_piece_unmap(vma, addr);
+	return true;
+}
+
+/* Splitting a folio saves the pieces that are still all zeroes (K26b). */
+static void drop_zero_pieces(struct ksm *ksm, struct frame *row, struct frame *locked)
+{
+	struct frames *frames = &ksm->vm->frames;
+	struct rmap_walk_control rwc = { .rmap_one = zero_one };
+
+	for (struct frame *piece = row; piece < row + HPAGE_PMD_NR; piece++) {
+		if (!frame_is_large(piece) || frame_compare(frames, piece, frames->zero))
+			continue;
+		/* It may be one that an item in the unstable tree tells of. */
+		ksm_epoch_begin(ksm);
+		if (piece != locked && !frame_trylock(piece))
+			continue;
+		frame_get(piece);
+		rmap_walk(ksm->vm, piece, &rwc);
+		if (piece != locked)
+			frame_unlock(piece);
+		frame_put(frames, piece);
+	}
+}
+
+/*
+ * Every mapping of the large folio that the locked frame is part of becomes one of small pages,
+ * and the folio small pages.
+ */
 static int split_locked(struct ksm *ksm, struct frame *frame)
 {
 	int err = 0;
 	struct rmap_walk_control rwc = { .arg = &err, .rmap_one = split_one };
 
 	/* One reference is the scan's own. */
-	if (is_huge(frame) && extra_references(ksm, frame) != 1)
+	if (frame_is_large(frame) && extra_references(ksm, frame) != 1)
 		return -EBUSY;
 	rmap_walk(ksm->vm, frame, &rwc);
-	return err;
+	if (err || !frame_is_large(frame))
+		return err;
+	drop_zero_pieces(ksm, frame_row(&ksm->vm->frames, frame), frame);
+	frame_split_huge(&ksm->vm->frames, frame);
+	return 0;
 }
 
 int split_huge_page(struct ksm *ksm, struct mm *mm, struct frame *frame)

@@ -275,7 +275,12 @@ void scan_batch(struct ksm *ksm, uint64_t nr)
 	SP_ASSERT(mutex_held(&ksm->thread_mutex));
 	ksm->no_memory = false;
 	while (nr-- && (item = next_item(ksm, &frame))) {
+		uint16_t epoch = ksm->epoch;
+
 		cmp_and_merge(ksm, item, frame);
+		/* Its own page may be among those that a split took (merge.c). */
+		if (ksm->epoch != epoch)
+			ksm_epoch_begin(ksm);
 		ksm->count.pages_scanned++;
 		ksm->cpu_ns += KSM_SCAN_PAGE_NS;
 		clock_advance_ns(&ksm->vm->clock, KSM_SCAN_PAGE_NS);

@@ -9,7 +9,8 @@
  * when none is. Looking means mm -> VMA -> page table -> frame -> contents, each far away.
  * Instead an item carries the first eight bytes of its page together with the epoch in which
  * they were read. An epoch is a call from outside (ksm.c): nothing but ksmd ran since it began,
- * and ksmd neither writes to a page nor unmaps one from an item that is in this tree. (It may
+ * and ksmd neither writes to a page nor unmaps one from an item that is in this tree, unless it
+ * splits a huge page, and that begins an epoch too (merge.c). (It may
  * exchange the frame for one of equal contents, e.g. when the page is merged by way of a forked
  * mm; that matters only where contents are equal, and then the page is looked up.) So within an
  * epoch the prefix is right and the page is there; else the step looks, and renews both.

@@ -27,6 +27,8 @@ static bool unmap_one(struct frame *frame, struct vma *vma, uint64_t addr, void 
 	}
 	if ((pte & PTE_HUGE) && split_huge_mapping(mm, addr))
 		return false;
+	/* What is evicted is a page of its own from here on. */
+	frame->flags &= (uint16_t)~(FRAME_HEAD | FRAME_TAIL);
 	if (pte & PTE_DIRTY)
 		frame->flags |= FRAME_DIRTY;
 	if (frame->flags & FRAME_EXCLUSIVE) {

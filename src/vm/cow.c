@@ -33,6 +33,9 @@ static bool take_over(struct fault *f, struct frame *frame)
 		return false;
 	if (frame->refcount > 1 + !!(frame->flags & FRAME_SWAPCACHE))
 		return false;
+	/* All of a large folio or nothing (K33a). */
+	if (frame_is_large(frame) && !folio_is_alone(f->mm, f->addr, frame))
+		return false;
 	if (!frame_trylock(frame))
 		return false;
 	(void)frame_free_swap(f->vm, frame);

@@ -41,9 +41,21 @@ pte_t vm_pte(const struct mm *mm, uint64_t addr);
  * then). mmap_lock for read is enough. */
 int zap_range(struct vma *vma, uint64_t start, uint64_t end) SP_MUST_CHECK;
 
-/* Splits a huge PMD mapping addr, if there is one, into PTEs and its folio into frames. Other mms
- * that map the folio keep their PMDs. Takes no lock: walks may call it. 0 or -ENOMEM. */
+/* Splits a huge PMD mapping addr, if there is one, into PTEs. The folio stays large, and other mms
+ * that map it keep their PMDs. Takes no lock: walks may call it. 0 or -ENOMEM. */
 int split_huge_mapping(struct mm *mm, uint64_t addr) SP_MUST_CHECK;
+/* After a split of the folio itself (K26b): if addr maps a small frame of zeroes that no lock
+ * keeps, it maps the shared zero page instead. Takes no lock. */
+void zero_piece_unmap(struct vma *vma, uint64_t addr);
+/* Do the entries from addr on map all of the large folio that starts with frame, and no
+ * others? */
+bool folio_mapped_whole(const struct mm *mm, uint64_t addr, const struct frame *frame);
+/* Is all that refers to the large folio of which frame, mapped at addr, is a piece, entries of this
+ * mm at the addresses that go with it? (A piece that mremap took elsewhere is not seen.) */
+bool folio_is_alone(struct mm *mm, uint64_t addr, const struct frame *frame);
+/* Splits the large folio of which frame, mapped at addr, is a piece: 0, -EBUSY when another mm maps
+ * part of it too or somebody holds a reference, -ENOMEM. */
+int split_folio_alone(struct mm *mm, uint64_t addr, struct frame *frame) SP_MUST_CHECK;
 
 /*
  * Mapping and unmapping one small frame, as folio_add_anon_rmap_pte() and folio_remove_rmap_pte()

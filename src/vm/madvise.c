@@ -126,6 +126,40 @@ static void page_out(struct vma *vma, uint64_t addr, struct frame *frame)
 		vm->hooks.madvise_pageout(vma, addr, frame);
 }
 
+/*
+ * Advice about part of a large folio splits it, or does nothing where it cannot be split. Of a
+ * whole folio, COLD is said page by page; evicting works on small pages only, so that PAGEOUT
+ * splits it too, but keeps the pieces of zeroes: Linux evicts it as one. *addr moves to where to go
+ * on; it stays when there are small pages now.
+ */
+static int advise_folio(struct mm *mm, uint64_t *addr, uint64_t start, uint64_t end, pte_t pte,
+			bool huge, bool pageout)
+{
+	struct frame *frame = frame_of_pfn(&mm->vm->frames, pte_value(pte));
+	int err;
+
+	if (*addr < start || end - *addr < HPAGE_PMD_SIZE ||
+	    !(huge || folio_mapped_whole(mm, *addr, frame))) {
+		err = split_folio_alone(mm, *addr, frame);
+		if (err == -EBUSY)
+			*addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE;
+		else if (!err)
+			*addr = MAX(*addr, start);
+		return err == -EBUSY ? 0 : err;
+	}
+	if (pageout) {
+		err = split_huge_mapping(mm, *addr);
+		if (!err)
+			frame_split_huge(&mm->vm->frames, frame);
+		return err;
+	}
+	for (uint64_t i = 0; i < (huge ? 1 : HPAGE_PMD_NR); i++)
+		make_cold(mm, *addr + i * PAGE_SIZE, huge ? pte : vm_pte(mm, *addr + i * PAGE_SIZE),
+			  huge);
+	*addr += HPAGE_PMD_SIZE;
+	return 0;
+}
+
 static int cold_or_pageout(struct vma *vma, uint64_t start, uint64_t end, bool pageout)
 {
 	struct mm *mm = vma->mm;
@@ -137,30 +171,23 @@ static int cold_or_pageout(struct vma *vma, uint64_t start, uint64_t end, bool p
 	if (vma->flags & VM_LOCKED)
 		return -EINVAL;
 	while (page_table_next(&mm->pt, &addr, end, &pte, &huge)) {
-		uint64_t next = addr + (huge ? HPAGE_PMD_SIZE : PAGE_SIZE);
-
 		if (!pte_present(pte) || pte_is_zero_page(pte) ||
 		    !mapped_once(frames, pte, huge ? HPAGE_PMD_NR : 1)) {
-			addr = next;
+			addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE;
 			continue;
 		}
-		/*
-		 * The part of a huge page that the advice is about becomes pages of its
-		 * own; evicting works on those.
-		 */
-		if (huge && (pageout || addr < start || next > end)) {
-			int err = split_huge_mapping(mm, addr);
+		if (frame_is_large(frame_of_pfn(frames, pte_value(pte)))) {
+			int err = advise_folio(mm, &addr, start, end, pte, huge, pageout);
 
 			if (err)
 				return err;
-			addr = MAX(addr, start);
 			continue;
 		}
 		if (pageout)
 			page_out(vma, addr, frame_of_pfn(frames, pte_value(pte)));
 		else
-			make_cold(mm, addr, pte, huge);
-		addr = next;
+			make_cold(mm, addr, pte, false);
+		addr += PAGE_SIZE;
 	}
 	return 0;
 }

@@ -13,11 +13,14 @@
  * said frame by frame: a mapping and a reference each, and all are exclusive when
  * the PMD is writable. Splitting a PMD then only changes the page table.
  *
- * Splitting. split_huge_mapping() splits one mm's PMD; others that map the same
- * page keep theirs, as in Linux. The page stops being a huge page (FRAME_HEAD,
- * FRAME_TAIL) with the first PMD that is split, where Linux waits for memory
- * pressure: there is no large page that is mapped by PTEs. Splitting the folio
- * itself, that is all PMDs, is a walk that calls this at each.
+ * Splitting. split_huge_mapping() splits one mm's PMD; others that map the same page keep
+ * theirs, and the folio stays large, as in Linux: frame_is_large() is true of its frames.
+ * Splitting the folio itself (K26b) is splitting all PMDs that map it, then
+ * frame_split_huge(), and zero_piece_unmap() for every mapping of every piece, because
+ * that saves the pieces to which nobody has written. split_folio_alone() does it for a
+ * folio of one mm; KSM, which must find the others, has a walk of its own. What
+ * differs from Linux: a piece that is not mapped any more is free at once, and so is an
+ * empty page table, so that its 2 MiB may get a huge page again sooner (V21).
  *
  * Locks: mmap_lock; for split_huge_mapping() an anon_vma lock will do. None is taken.
  */
@@ -28,15 +31,6 @@
 static struct frame *piece_of(const struct vm *vm, pte_t pmd, uint32_t i)
 {
 	return frame_of_pfn(&vm->frames, pte_value(pmd) + i);
-}
-
-/* The page is no longer a huge page; what maps it stays. */
-static void dissolve(struct vm *vm, pte_t pmd)
-{
-	struct frame *head = piece_of(vm, pmd, 0);
-
-	if (head->flags & FRAME_HEAD)
-		frame_split_huge(&vm->frames, head);
 }
 
 bool thp_allowed(const struct vma *vma, uint64_t addr)
@@ -142,9 +136,6 @@ void zap_huge(struct vma *vma, uint64_t addr, pte_t pmd)
 
 	SP_ASSERT(addr >= vma->start && addr + HPAGE_PMD_SIZE <= vma->end);
 	page_table_set_huge(&vma->mm->pt, addr, 0);
-	/* Pieces to which somebody else holds a reference live on, each by itself. */
-	if (piece_of(vm, pmd, 0)->mapcount == 1)
-		dissolve(vm, pmd);
 	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++) {
 		struct frame *frame = piece_of(vm, pmd, i);
 
@@ -176,19 +167,129 @@ int copy_huge(struct vma *child, struct vma *parent, uint64_t addr, pte_t pmd)
 
 int split_huge_mapping(struct mm *mm, uint64_t addr)
 {
-	const pte_t *entry;
-	pte_t pmd;
 	bool huge;
 	int err;
 
-	entry = page_table_find(&mm->pt, addr, &huge);
+	(void)page_table_find(&mm->pt, addr, &huge);
 	if (!huge)
 		return 0;
-	pmd = *entry;
 	err = page_table_split_huge(&mm->pt, addr);
+	if (!err)
+		mm->vm->stat.thp_split_pmd++;
+	return err;
+}
+
+/* try_to_map_unused_to_zeropage() */
+void zero_piece_unmap(struct vma *vma, uint64_t addr)
+{
+	struct vm *vm = vma->mm->vm;
+	pte_t pte = vm_pte(vma->mm, addr);
+	struct frame *frame;
+
+	if (!pte_present(pte) || (pte & (PTE_HUGE | PTE_SPECIAL)) || (vma->flags & VM_LOCKED))
+		return;
+	frame = frame_of_pte(vm, pte);
+	if (!frame_is_anon(frame) || frame_is_ksm(frame) ||
+	    (frame->flags & (FRAME_MLOCKED | FRAME_UNKNOWN)) ||
+	    frame_compare(&vm->frames, frame, vm->frames.zero))
+		return;
+	page_table_set(&vma->mm->pt, addr, pte_of_frame(vm, vm->frames.zero) | PTE_SPECIAL);
+	frame_remove_map(frame, vma);
+	frame_put_unmapped(vm, frame);
+}
+
+bool folio_mapped_whole(const struct mm *mm, uint64_t addr, const struct frame *frame)
+{
+	if (!(frame->flags & FRAME_HEAD))
+		return false;
+	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++) {
+		pte_t pte = vm_pte(mm, addr + i * PAGE_SIZE);
+
+		if (!pte_present(pte) || pte_value(pte) != frame->pfn + i ||
+		    !frame_is_large(frame + i) || frame[i].mapcount != 1)
+			return false;
+	}
+	return true;
+}
+
+#define NOWHERE UINT64_MAX
+
+static bool maps_frame(pte_t pte, const struct frame *frame)
+{
+	return pte_present(pte) && !(pte & PTE_SPECIAL) && pte_value(pte) == frame->pfn;
+}
+
+/* Where this mm maps the pieces, if one lies at addr and the others around it. */
+static void pieces_around(const struct mm *mm, uint64_t addr, const struct frame *row,
+			  uint64_t *at)
+{
+	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++) {
+		uint64_t piece_addr = addr + i * PAGE_SIZE;
+
+		at[i] = frame_is_large(row + i) && maps_frame(vm_pte(mm, piece_addr), row + i) ?
+				piece_addr : NOWHERE;
+	}
+}
+
+/* The same if mremap has scattered them. */
+static void pieces_anywhere(const struct mm *mm, const struct frame *row, uint64_t *at)
+{
+	uint64_t addr = 0;
+	pte_t pte;
+	bool huge;
+
+	for (; page_table_next(&mm->pt, &addr, TASK_SIZE, &pte, &huge);
+	     addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE) {
+		uint64_t i = (uint64_t)pte_value(pte) - row->pfn;
+
+		if (!huge && i < HPAGE_PMD_NR && maps_frame(pte, row + i) &&
+		    frame_is_large(row + i))
+			at[i] = addr;
+	}
+}
+
+/* No page but a KSM page is mapped twice by one mm, so that one place each is all of them. */
+static bool are_all_places(const struct frame *row, const uint64_t *at)
+{
+	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++) {
+		const struct frame *piece = row + i;
+
+		if (!frame_is_large(piece))
+			continue;
+		if (piece->refcount != piece->mapcount + !!(piece->flags & FRAME_SWAPCACHE) ||
+		    piece->mapcount != (at[i] != NOWHERE))
+			return false;
+	}
+	return true;
+}
+
+bool folio_is_alone(struct mm *mm, uint64_t addr, const struct frame *frame)
+{
+	const struct frame *row = frame_row(&mm->vm->frames, frame);
+	uint64_t at[HPAGE_PMD_NR];
+
+	pieces_around(mm, addr - (uint64_t)(frame - row) * PAGE_SIZE, row, at);
+	return are_all_places(row, at);
+}
+
+int split_folio_alone(struct mm *mm, uint64_t addr, struct frame *frame)
+{
+	struct frame *row = frame_row(&mm->vm->frames, frame);
+	uint64_t at[HPAGE_PMD_NR];
+	int err;
+
+	pieces_around(mm, addr - (uint64_t)(frame - row) * PAGE_SIZE, row, at);
+	if (!are_all_places(row, at)) {
+		pieces_anywhere(mm, row, at);
+		if (!are_all_places(row, at))
+			return -EBUSY;
+	}
+	err = split_huge_mapping(mm, addr);
 	if (err)
 		return err;
-	mm->vm->stat.thp_split_pmd++;
-	dissolve(mm->vm, pmd);
+	frame_split_huge(&mm->vm->frames, frame);
+	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++)
+		if (at[i] != NOWHERE)
+			zero_piece_unmap(vma_lookup(mm, at[i]), at[i]);
 	return 0;
 }

@@ -130,19 +130,70 @@ static void forked_huge_pages_split_everywhere(void **state)
 		assert_int_equal(number_at(child, PG(a, i)), 1000 + i);
 }
 
-/* Zero pages out of a huge page (K19). */
+/*
+ * K26b: splitting saves the pieces of zeroes, whatever use_zero_pages says, so that there is
+ * nothing left to be merged with the zero page (K19). The first of them goes into the unstable
+ * tree all the same, where every search that comes across it gives up (K23).
+ */
 static void zero_pieces(void **state)
 {
-	struct fixture *f = *state;
-	struct mm *mm = new_mm(f);
-	uint64_t a = map_huge(mm, 0); /* piece 0 is zero */
+	for (int use_zero_pages = 0; use_zero_pages < 2; use_zero_pages++) {
+		struct fixture *f = *state;
+		struct mm *mm = new_mm(f);
+		uint64_t a = map_huge(mm, 0); /* piece 0 is zero */
 
-	put(mm, PG(a, 9), 0);
-	knob(f, "use_zero_pages", "1");
+		put(mm, PG(a, 1), 0);
+		put(mm, PG(a, 9), 0);
+		knob(f, "use_zero_pages", use_zero_pages ? "1" : "0");
+		scan(f, 2);
+		expect_counter(f, ksm_zero_pages, 0);
+		expect_counter(f, pages_unshared, 1);
+		assert_false(vm_pte(mm, a) & PTE_HUGE);
+		for (uint64_t i = 0; i < HPAGE_PMD_NR; i++)
+			assert_int_equal(pte_is_zero_page(vm_pte(mm, PG(a, i))),
+					 i == 0 || i == 1 || i == 9);
+		assert_int_equal(mm->rss_anon, HPAGE_PMD_NR - 3);
+		scan(f, 1);
+		expect_counter(f, pages_unshared, HPAGE_PMD_NR - 3);
+		mm_exit(mm);
+		scan(f, 1);
+	}
+}
+
+/* A lock keeps the pieces of its VMA, and only those. */
+static void locked_zero_pieces(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *other = new_mm(f);
+	uint64_t a = map_huge(mm, 0), b;
+
+	assert_int_equal(vm_mlock(mm, a, HPAGE_PMD_SIZE, true), 0);
+	b = map_mergeable(other, 1, -1);
+	put(other, b, 5);
 	scan(f, 2);
-	expect_counter(f, ksm_zero_pages, 2);
 	assert_false(vm_pte(mm, a) & PTE_HUGE);
-	assert_int_equal(mm->rss_anon, HPAGE_PMD_NR - 2);
+	assert_false(pte_is_zero_page(vm_pte(mm, a)));
+	assert_true(ksm_at(other, b));
+}
+
+/* The folio is still large when no PMD maps it any more. */
+static void split_pmd_unsplit_folio(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *other = new_mm(f), *child;
+	uint64_t a = map_huge(mm, 0), b;
+
+	child = fork_mm(mm);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(vm_mprotect(i ? mm : child, a, PAGE_SIZE, SP_PROT_READ), 0);
+	assert_true(frame_is_large(frame_at(mm, a)));
+	b = map_mergeable(other, 1, -1);
+	put(other, b, 5);
+	scan(f, 2);
+	assert_true(ksm_at(other, b));
+	assert_true(pte_is_zero_page(vm_pte(mm, a)));
+	assert_true(pte_is_zero_page(vm_pte(child, a)));
+	assert_false(frame_is_large(frame_at(mm, PG(a, 1))));
 }
 
 #define HUGE_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup_huge, teardown_default)
@@ -157,6 +208,8 @@ int main(void)
 		HUGE_TEST(a_reference_on_any_piece_prevents_it),
 		HUGE_TEST(forked_huge_pages_split_everywhere),
 		HUGE_TEST(zero_pieces),
+		HUGE_TEST(locked_zero_pieces),
+		HUGE_TEST(split_pmd_unsplit_folio),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

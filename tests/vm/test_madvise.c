@@ -166,17 +166,90 @@ static void test_pageout_of_huge(void **state)
 
 	f->vm.config.thp = THP_ALWAYS;
 	map(f, 0, 1024, PROT_RW);
-	store(mm, 0, 1);
-	store(mm, 512, 1);
+	for (unsigned int page = 0; page < 1024; page++)
+		store(mm, page, 1);
 	assert_int_equal(advise(f, 0, 512, SP_MADV_COLD), 0);
 	assert_false(vm_pte(mm, AT(7)) & PTE_YOUNG);
 	assert_non_null(page_table_find(&mm->pt, AT(0), &huge));
 	assert_true(huge);
 	assert_int_equal(advise(f, 500, 22, SP_MADV_PAGEOUT), 0);
 	assert_int_equal(f->nr_pageout, 22);
+	assert_false(frame_is_large(frame_at(mm, 0)));
 	assert_int_equal(advise(f, 512, 5, SP_MADV_COLD), 0);
 	assert_true(vm_pte(mm, AT(517)) & PTE_YOUNG);
 	assert_false(vm_pte(mm, AT(516)) & PTE_YOUNG);
+	validate(f);
+}
+
+static bool maps_zero_page(struct mm *mm, unsigned int page)
+{
+	return pte_is_zero_page(vm_pte(mm, AT(page)));
+}
+
+/* K26b: advice about part of a folio splits it, and pieces of zeroes become the zero page. */
+static void test_cold_splits_a_folio(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = f->mm;
+	bool huge;
+
+	f->vm.config.thp = THP_ALWAYS;
+	map(f, 0, 1024, PROT_RW);
+	store(mm, 3, 1);
+	store(mm, 512, 1);
+	/* Splitting the PMD alone is not enough: the folio stays large. */
+	assert_int_equal(protect(f, 0, 10, PROT_R), 0);
+	(void)page_table_find(&mm->pt, AT(3), &huge);
+	assert_false(huge);
+	assert_true(frame_is_large(frame_at(mm, 3)));
+	assert_false(maps_zero_page(mm, 2));
+	assert_int_equal(mm->rss_anon, 1024);
+	/* Of the whole folio, wherever its pieces are mapped now, and in whichever VMA. */
+	assert_int_equal(move(f, 20, 30, 1100, 0), 0);
+	assert_int_equal(advise(f, 100, 1, SP_MADV_COLD), 0);
+	assert_false(frame_is_large(frame_at(mm, 3)));
+	assert_false(maps_zero_page(mm, 3));
+	for (unsigned int page = 0; page < 512; page++) {
+		if (page != 3 && (page < 20 || page >= 50))
+			assert_true(maps_zero_page(mm, page));
+	}
+	for (unsigned int page = 1100; page < 1130; page++)
+		assert_true(maps_zero_page(mm, page));
+	assert_int_equal(mm->rss_anon, 1 + 512);
+	assert_true(frame_is_large(frame_at(mm, 512)));
+	validate(f);
+}
+
+/* A folio that cannot be split is left alone: somebody holds it, or shares some of it. */
+static void test_cold_and_folios_of_others(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = f->mm, *child;
+	struct frame *piece;
+
+	f->vm.config.thp = THP_ALWAYS;
+	map(f, 0, 512, PROT_RW);
+	store(mm, 3, 1);
+	piece = frame_at(mm, 9);
+	frame_get(piece);
+	assert_int_equal(advise(f, 100, 1, SP_MADV_COLD), 0);
+	assert_true(frame_is_large(piece));
+	frame_put(&f->vm.frames, piece);
+	assert_int_equal(mm_fork(mm, &child), 0);
+	store(child, 100, 2); /* of this page, the parent's is the only mapping now */
+	assert_int_equal(advise(f, 100, 1, SP_MADV_COLD), 0);
+	assert_true(frame_is_large(piece));
+	/* Nor does the parent take that page over while the folio is shared (K33a). */
+	piece = frame_at(mm, 100);
+	store(mm, 100, 3);
+	assert_ptr_not_equal(frame_at(mm, 100), piece);
+	mm_exit(child);
+	piece = frame_at(mm, 101);
+	store(mm, 101, 3);
+	assert_ptr_equal(frame_at(mm, 101), piece);
+	assert_int_equal(advise(f, 200, 1, SP_MADV_COLD), 0);
+	assert_false(frame_is_large(piece));
+	assert_int_equal(mm->rss_anon, 3);
 	validate(f);
 }
 
@@ -269,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dontneed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pageout_and_cold, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pageout_of_huge, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cold_splits_a_folio, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cold_and_folios_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mlock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mlock_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mlock_breaks_cow, setup, teardown),
