@@ -51,7 +51,7 @@ void zero_piece_unmap(struct vma *vma, uint64_t addr);
  * others? */
 bool folio_mapped_whole(const struct mm *mm, uint64_t addr, const struct frame *frame);
 /* Is all that refers to the large folio of which frame, mapped at addr, is a piece, entries of this
- * mm at the addresses that go with it? (A piece that mremap took elsewhere is not seen.) */
+ * mm? */
 bool folio_is_alone(struct mm *mm, uint64_t addr, const struct frame *frame);
 /* Splits the large folio of which frame, mapped at addr, is a piece: 0, -EBUSY when another mm maps
  * part of it too or somebody holds a reference, -ENOMEM. */

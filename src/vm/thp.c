@@ -248,42 +248,58 @@ static void pieces_anywhere(const struct mm *mm, const struct frame *row, uint64
 	}
 }
 
-/* No page but a KSM page is mapped twice by one mm, so that one place each is all of them. */
-static bool are_all_places(const struct frame *row, const uint64_t *at)
+/*
+ * No page but a KSM page is mapped twice by one mm: a piece with two mappings tells at once that
+ * the folio is shared, and one place for each is all of them.
+ */
+static bool may_be_alone(const struct frame *row)
 {
 	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++) {
 		const struct frame *piece = row + i;
 
-		if (!frame_is_large(piece))
-			continue;
-		if (piece->refcount != piece->mapcount + !!(piece->flags & FRAME_SWAPCACHE) ||
-		    piece->mapcount != (at[i] != NOWHERE))
+		if (frame_is_large(piece) &&
+		    (piece->mapcount > 1 ||
+		     piece->refcount != piece->mapcount + !!(piece->flags & FRAME_SWAPCACHE)))
 			return false;
 	}
 	return true;
 }
 
+static bool are_all_places(const struct frame *row, const uint64_t *at)
+{
+	for (uint32_t i = 0; i < HPAGE_PMD_NR; i++)
+		if (frame_is_large(row + i) && row[i].mapcount != (at[i] != NOWHERE))
+			return false;
+	return true;
+}
+
+/* All that refers to the folio is entries of this mm: where they are. */
+static bool find_alone(const struct mm *mm, uint64_t addr, const struct frame *frame,
+		       const struct frame *row, uint64_t *at)
+{
+	if (!may_be_alone(row))
+		return false;
+	pieces_around(mm, addr - (uint64_t)(frame - row) * PAGE_SIZE, row, at);
+	if (are_all_places(row, at))
+		return true;
+	pieces_anywhere(mm, row, at);
+	return are_all_places(row, at);
+}
+
 bool folio_is_alone(struct mm *mm, uint64_t addr, const struct frame *frame)
 {
-	const struct frame *row = frame_row(&mm->vm->frames, frame);
 	uint64_t at[HPAGE_PMD_NR];
 
-	pieces_around(mm, addr - (uint64_t)(frame - row) * PAGE_SIZE, row, at);
-	return are_all_places(row, at);
+	return find_alone(mm, addr, frame, frame_row(&mm->vm->frames, frame), at);
 }
 
 int split_folio_alone(struct mm *mm, uint64_t addr, struct frame *frame)
 {
-	struct frame *row = frame_row(&mm->vm->frames, frame);
 	uint64_t at[HPAGE_PMD_NR];
 	int err;
 
-	pieces_around(mm, addr - (uint64_t)(frame - row) * PAGE_SIZE, row, at);
-	if (!are_all_places(row, at)) {
-		pieces_anywhere(mm, row, at);
-		if (!are_all_places(row, at))
-			return -EBUSY;
-	}
+	if (!find_alone(mm, addr, frame, frame_row(&mm->vm->frames, frame), at))
+		return -EBUSY;
 	err = split_huge_mapping(mm, addr);
 	if (err)
 		return err;

@@ -245,6 +245,7 @@ static void test_cold_and_folios_of_others(void **state)
 	assert_ptr_not_equal(frame_at(mm, 100), piece);
 	mm_exit(child);
 	piece = frame_at(mm, 101);
+	assert_int_equal(move(f, 110, 10, 600, 0), 0);
 	store(mm, 101, 3);
 	assert_ptr_equal(frame_at(mm, 101), piece);
 	assert_int_equal(advise(f, 200, 1, SP_MADV_COLD), 0);
