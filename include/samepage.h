@@ -252,9 +252,11 @@ SP_API int sp_drop(struct sp_machine *m, uint64_t handle) SP_CHECK;
 
 /* ---- ksmd --------------------------------------------------------------- */
 
-/* Knobs by their names in /sys/kernel/mm/ksm (K40a), plus "strategy", "merge_old_ptes"
- * (merging leaves the PTE old instead of young), "numa_nodes"(ro). Errors as Linux gives them;
- * -ENOENT for a name that is none. */
+/*
+ * Knobs by their names in /sys/kernel/mm/ksm (K40a); "merge_old_ptes" (0 or 1: a merged PTE starts old
+ * instead of young); "strategy" (a name of sp_strategy_name()). Errors as Linux gives them: -EINVAL,
+ * -EBUSY, -EACCES for a read-only file; -ENOENT for a name that is none.
+ */
 SP_API int sp_knob_set(struct sp_machine *m, const char *name, const char *value) SP_CHECK;
 SP_API int sp_knob_get(struct sp_machine *m, const char *name, char *buf, size_t size) SP_CHECK;
 /* ksm's read-only files, and vmstat's cow_ksm, ksm_swpin_copy, pswpin, pswpout, pgmigrate_success,

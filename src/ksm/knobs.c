@@ -264,7 +264,7 @@ int ksm_knob_set(struct vm *vm, const char *name, const char *value)
 	struct ksm *ksm = ksm_of(vm);
 
 	if (!knob)
-		return -ENOENT;
+		return ksm_counter_get(vm, name, &(int64_t){ 0 }) ? -ENOENT : -EACCES;
 	ksm_call_begin(ksm);
 	return knob->set(ksm, value, knob_value(ksm, knob));
 }

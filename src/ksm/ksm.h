@@ -24,8 +24,8 @@ enum sp_strategy ksm_strategy(const struct vm *vm);
 
 /*
  * Files of /sys/kernel/mm/ksm by name (K40a), and "merge_old_ptes" (0/1: a merged PTE starts
- * old instead of young). set: 0, -EINVAL, -ERANGE, -EBUSY (K31), -ENOENT (no such knob), and
- * for run=2 -ENOMEM, -EDEADLK (an orphaned migration entry). The value is parsed as sysfs does;
+ * old instead of young). set: 0, -EINVAL, -ERANGE, -EBUSY (K31), -EACCES (a read-only file), -ENOENT
+ * (no such knob), and for run=2 -ENOMEM, -EDEADLK (an orphaned migration entry). The value is parsed as sysfs does;
  * get gives it without the newline, -ENOSPC: buf too small.
  */
 int ksm_knob_set(struct vm *vm, const char *name, const char *value) SP_MUST_CHECK;

@@ -93,12 +93,28 @@ SP_API const char *sp_stat_name(int kind, unsigned int i)
 
 SP_API int sp_knob_set(struct sp_machine *m, const char *name, const char *value)
 {
-	return ksm_knob_set(&m->vm, name, value);
+	enum sp_strategy strategy;
+	int err;
+
+	if (strcmp(name, "strategy"))
+		return ksm_knob_set(&m->vm, name, value);
+	err = sp_strategy_by_name(value, &strategy);
+	if (!err)
+		ksm_strategy_set(&m->vm, strategy);
+	return err;
 }
 
 SP_API int sp_knob_get(struct sp_machine *m, const char *name, char *buf, size_t size)
 {
-	return ksm_knob_get(&m->vm, name, buf, size);
+	const char *value;
+
+	if (strcmp(name, "strategy"))
+		return ksm_knob_get(&m->vm, name, buf, size);
+	value = sp_strategy_name(ksm_strategy(&m->vm));
+	if (strlen(value) >= size)
+		return -ENOSPC;
+	memcpy(buf, value, strlen(value) + 1);
+	return 0;
 }
 
 SP_API int sp_ksm_scan(struct sp_machine *m, uint64_t passes)

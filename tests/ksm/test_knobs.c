@@ -43,7 +43,7 @@ static void defaults(void **state)
 	assert_null(ksm_knob_name(ARRAY_SIZE(known)));
 	assert_int_equal(ksm_knob_get(&f->vm, "nosuch", buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(ksm_knob_set(&f->vm, "nosuch", "1"), -ENOENT);
-	assert_int_equal(ksm_knob_set(&f->vm, "pages_shared", "1"), -ENOENT);
+	assert_int_equal(ksm_knob_set(&f->vm, "pages_shared", "1"), -EACCES);
 	assert_int_equal(ksm_knob_get(&f->vm, "pages_to_scan", buf, 3), -ENOSPC);
 	assert_int_equal(ksm_knob_get(&f->vm, "pages_to_scan", buf, 4), 0);
 }

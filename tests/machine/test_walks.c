@@ -148,6 +148,28 @@ static void test_moved_migration(void **state)
 	}
 }
 
+/* The strategy may be changed at any time, by name. */
+static void test_strategy_knob(void **state)
+{
+	struct sp_machine *m = machine(SP_STRATEGY_ADDRESS);
+	struct sp_process *p = moved_and_merged(m);
+	struct sp_walk_result r;
+	char value[16], small[6];
+
+	(void)state;
+	OK(sp_walk(p, at(0), &r));
+	assert_int_equal(r.reached, 1);
+	assert_int_equal(sp_knob_set(m, "strategy", "narrow"), -EINVAL);
+	OK(sp_knob_set(m, "strategy", "direct"));
+	OK(sp_knob_get(m, "strategy", value, sizeof(value)));
+	assert_string_equal(value, "direct");
+	assert_int_equal(sp_knob_get(m, "strategy", small, sizeof(small)), -ENOSPC);
+	OK(sp_walk(p, at(0), &r));
+	assert_int_equal(r.reached, 2);
+	assert_int_equal(sp_knob_set(m, "pages_shared", "1"), -EACCES);
+	sp_machine_destroy(m);
+}
+
 /* R2, 33: the owner is found in pass 0, forks without items in pass 1. */
 static void test_forks(void **state)
 {
@@ -393,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_forks),	       cmocka_unit_test(test_direct_remembers),
 		cmocka_unit_test(test_direct_forgets), cmocka_unit_test(test_direct_hears_of_moves),
 		cmocka_unit_test(test_reclaim),	       cmocka_unit_test(test_audit),
+		cmocka_unit_test(test_strategy_knob),
 		cmocka_unit_test(test_held_page),
 	};
 
