@@ -108,6 +108,22 @@ void fixture_teardown(struct fixture *f)
 	assert_int_equal(f->vm.mem.live_bytes, 0);
 }
 
+struct fixture *setup_one(struct mm **mm)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	fixture_setup(f);
+	*mm = new_mm(f);
+	return f;
+}
+
+void teardown(struct fixture *f)
+{
+	fixture_teardown(f);
+	free(f);
+}
+
 void fixture_validate(struct fixture *f)
 {
 	struct report report;

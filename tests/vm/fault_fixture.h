@@ -44,6 +44,9 @@ struct fixture {
 void fixture_setup(struct fixture *f);
 /* Exits every process that is left; nothing may stay allocated. */
 void fixture_teardown(struct fixture *f);
+/* The same in memory of its own, and a first process. */
+struct fixture *setup_one(struct mm **mm);
+void teardown(struct fixture *f);
 /* Every validator of this layer and below. */
 void fixture_validate(struct fixture *f);
 

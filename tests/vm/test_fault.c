@@ -5,22 +5,6 @@
  */
 #include "fault_fixture.h"
 
-static struct fixture *setup_one(struct mm **mm)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	fixture_setup(f);
-	*mm = new_mm(f);
-	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	fixture_teardown(f);
-	free(f);
-}
-
 static void test_load_maps_the_zero_page(void **state)
 {
 	struct mm *mm;

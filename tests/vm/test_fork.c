@@ -7,22 +7,6 @@
 
 #define FLAGS(pte) ((pte) & ~(~UINT64_C(0) << PTE_VALUE_SHIFT))
 
-static struct fixture *setup_one(struct mm **mm)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	fixture_setup(f);
-	*mm = new_mm(f);
-	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	fixture_teardown(f);
-	free(f);
-}
-
 static void test_anonymous_pages_are_shared(void **state)
 {
 	struct mm *parent, *child;

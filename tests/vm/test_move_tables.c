@@ -10,22 +10,6 @@
 #define FAR (START + (UINT64_C(1) << 30))
 #define FAR_PIECE(n) (FAR + (uint64_t)(n) * PAGE_SIZE)
 
-static struct fixture *setup_one(struct mm **mm)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	fixture_setup(f);
-	*mm = new_mm(f);
-	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	fixture_teardown(f);
-	free(f);
-}
-
 /* The destination that mremap makes: the same relation of address to index, and the
  * same anon_vmas. */
 static struct vma *copy_of(struct vma *src, uint64_t from, uint64_t to, uint64_t nr_pages)

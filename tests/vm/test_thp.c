@@ -7,21 +7,12 @@
 #define START (BASE + (UINT64_C(1) << 30)) /* 2 MiB aligned */
 #define PIECE(n) (START + (uint64_t)(n) * PAGE_SIZE)
 
-static struct fixture *setup_one(struct mm **mm, enum thp_mode mode)
+static struct fixture *setup_thp(struct mm **mm, enum thp_mode mode)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = setup_one(mm);
 
-	assert_non_null(f);
-	fixture_setup(f);
 	f->vm.config.thp = mode;
-	*mm = new_mm(f);
 	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	fixture_teardown(f);
-	free(f);
 }
 
 static bool is_huge(struct mm *mm, uint64_t addr)
@@ -49,7 +40,7 @@ static void test_which_vmas_may_have_them(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct mm *mm;
-		struct fixture *f = setup_one(&mm, cases[i].mode);
+		struct fixture *f = setup_thp(&mm, cases[i].mode);
 
 		map_pages(mm, START, HPAGE_PMD_NR, RW | cases[i].flags, NULL, 0);
 		poke(mm, PIECE(7), 1);
@@ -63,7 +54,7 @@ static void test_which_vmas_may_have_them(void **state)
 static void test_only_whole_aligned_2mib(void **state)
 {
 	struct mm *mm;
-	struct fixture *f = setup_one(&mm, THP_ALWAYS);
+	struct fixture *f = setup_thp(&mm, THP_ALWAYS);
 	struct file *file;
 
 	(void)state;
@@ -86,7 +77,7 @@ static void test_only_whole_aligned_2mib(void **state)
 static void test_a_load_makes_one_and_the_anon_vma(void **state)
 {
 	struct mm *mm;
-	struct fixture *f = setup_one(&mm, THP_ALWAYS);
+	struct fixture *f = setup_thp(&mm, THP_ALWAYS);
 	struct vma *vma = map_pages(mm, START, HPAGE_PMD_NR, RW, NULL, 0);
 
 	(void)state;
@@ -113,7 +104,7 @@ static void test_a_load_makes_one_and_the_anon_vma(void **state)
 static void test_not_over_small_pages(void **state)
 {
 	struct mm *mm;
-	struct fixture *f = setup_one(&mm, THP_MADVISE);
+	struct fixture *f = setup_thp(&mm, THP_MADVISE);
 	struct vma *vma = map_pages(mm, START, HPAGE_PMD_NR, RW, NULL, 0);
 
 	(void)state;
@@ -131,7 +122,7 @@ static void test_not_over_small_pages(void **state)
 static void test_small_page_when_there_is_no_huge_one(void **state)
 {
 	struct mm *mm;
-	struct fixture *f = setup_one(&mm, THP_ALWAYS);
+	struct fixture *f = setup_thp(&mm, THP_ALWAYS);
 
 	(void)state;
 	f->vm.frames.limit_per_node = HPAGE_PMD_NR - 1;
@@ -145,7 +136,7 @@ static void test_small_page_when_there_is_no_huge_one(void **state)
 static void test_fork_shares_and_a_store_splits(void **state)
 {
 	struct mm *parent, *child;
-	struct fixture *f = setup_one(&parent, THP_ALWAYS);
+	struct fixture *f = setup_thp(&parent, THP_ALWAYS);
 	struct frame *shared;
 
 	(void)state;
@@ -185,7 +176,7 @@ static void test_fork_shares_and_a_store_splits(void **state)
 static void test_the_last_mapper_takes_it_over(void **state)
 {
 	struct mm *parent, *child;
-	struct fixture *f = setup_one(&parent, THP_ALWAYS);
+	struct fixture *f = setup_thp(&parent, THP_ALWAYS);
 	struct frame *piece;
 
 	(void)state;
@@ -218,7 +209,7 @@ static void test_the_last_mapper_takes_it_over(void **state)
 static void test_split_keeps_everything(void **state)
 {
 	struct mm *parent, *child;
-	struct fixture *f = setup_one(&parent, THP_ALWAYS);
+	struct fixture *f = setup_thp(&parent, THP_ALWAYS);
 	struct frame *frame;
 	pte_t pte;
 
@@ -251,7 +242,7 @@ static void test_split_keeps_everything(void **state)
 static void test_held_piece_outlives_the_page(void **state)
 {
 	struct mm *mm;
-	struct fixture *f = setup_one(&mm, THP_ALWAYS);
+	struct fixture *f = setup_thp(&mm, THP_ALWAYS);
 	struct frame *piece;
 
 	(void)state;
@@ -275,7 +266,7 @@ static void test_every_failing_allocation(void **state)
 	(void)state;
 	for (uint64_t nth = 1; failed; nth++) {
 		struct mm *mm, *child = NULL;
-		struct fixture *f = setup_one(&mm, THP_ALWAYS);
+		struct fixture *f = setup_thp(&mm, THP_ALWAYS);
 		int err = 0;
 
 		map_pages(mm, START, HPAGE_PMD_NR, RW, NULL, 0);

@@ -7,22 +7,6 @@
 
 #define HUGE (UINT64_C(1) << 30) /* offset of 2 MiB aligned test memory */
 
-static struct fixture *setup_one(struct mm **mm)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	fixture_setup(f);
-	*mm = new_mm(f);
-	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	fixture_teardown(f);
-	free(f);
-}
-
 static void test_pages_come_back_as_zeroes(void **state)
 {
 	struct mm *mm;
