@@ -276,7 +276,7 @@ SP_API int sp_ksm_scan_pages(struct sp_machine *m, uint64_t nr_pages) SP_CHECK;
 /* Passes until shared, sharing, zero pages and rmap_items stay the same for two
  * passes; at most max_passes. Returns the passes made. */
 SP_API int64_t sp_ksm_scan_until_stable(struct sp_machine *m, uint64_t max_passes) SP_CHECK;
-/* Lets simulated time pass, ksmd working as it would. */
+/* Lets simulated time pass, ksmd working as it would. Time stands still after 584 years. */
 SP_API int sp_run_for_ms(struct sp_machine *m, uint64_t ms) SP_CHECK;
 SP_API uint64_t sp_now_ms(const struct sp_machine *m);
 

@@ -18,9 +18,20 @@ struct clock {
 	uint64_t now_ns; /* simulated time since the machine was created */
 };
 
+/* Time ends after 584 years: then it stands still, it never goes back. */
+static inline uint64_t clock_after_ns(const struct clock *clock, uint64_t ns)
+{
+	return ns > UINT64_MAX - clock->now_ns ? UINT64_MAX : clock->now_ns + ns;
+}
+
+static inline uint64_t clock_after_ms(const struct clock *clock, uint64_t ms)
+{
+	return clock_after_ns(clock, ms > UINT64_MAX / 1000000 ? UINT64_MAX : ms * 1000000);
+}
+
 static inline void clock_advance_ns(struct clock *clock, uint64_t ns)
 {
-	clock->now_ns += ns;
+	clock->now_ns = clock_after_ns(clock, ns);
 }
 
 static inline uint64_t clock_now_ms(const struct clock *clock)

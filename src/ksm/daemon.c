@@ -52,13 +52,13 @@ static void wake_up(struct ksm *ksm)
 		clock_advance_ns(clock, KSM_SCAN_PAGE_NS);
 		ksm->cpu_ns += KSM_SCAN_PAGE_NS;
 	}
-	ksm->wake_ns = clock->now_ns + ksm->knobs.sleep_millisecs * 1000000;
+	ksm->wake_ns = clock_after_ms(clock, ksm->knobs.sleep_millisecs);
 }
 
 void ksm_run_for_ms(struct vm *vm, uint64_t ms)
 {
 	struct ksm *ksm = ksm_of(vm);
-	uint64_t end_ns = vm->clock.now_ns + ms * 1000000;
+	uint64_t end_ns = clock_after_ms(&vm->clock, ms);
 
 	ksm_call_begin(ksm);
 	while (ksm_should_run(vm)) {

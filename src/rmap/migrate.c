@@ -262,7 +262,7 @@ int vm_move_page(struct mm *mm, uint64_t addr, int node, bool all)
 	struct frame *frame;
 	int err;
 
-	if (node >= (int)vm->frames.nr_nodes)
+	if (node < -1 || node >= (int)vm->frames.nr_nodes)
 		return -ENODEV;
 	rwsem_read_lock(&mm->mmap_lock);
 	err = page_to_move(mm, addr, &frame);

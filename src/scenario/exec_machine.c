@@ -13,6 +13,9 @@
 /* Passes that until-stable makes at most when the file does not say. */
 #define STABLE_PASSES 1000
 
+/* What one `run` may last: 34 years. The machine's clock has 584. */
+#define MAX_RUN_MS (INT64_C(1) << 40)
+
 /* ---- Processes and files ---------------------------------------------------------- */
 
 static int exec_file(struct exec *x, const struct stmt *s, struct outcome *out)
@@ -154,7 +157,7 @@ static int exec_run(struct exec *x, const struct stmt *s, struct outcome *out)
 {
 	struct world *w = &x->world;
 	int64_t time;
-	int err = exec_value(x, s, s->value[0], "the time", 0, INT64_C(1) << 40, 0, &time);
+	int err = exec_value(x, s, s->value[0], "the time", 0, MAX_RUN_MS / s->number, 0, &time);
 
 	if (err || world_is_dry(w))
 		return err ? err : EXEC_DRY;
