@@ -133,10 +133,12 @@ static void print_misses(const struct scenario_result *r, bool baseline)
 		       m->operation, m->page);
 		if (times > 1)
 			printf(times == 2 ? ", and once more" : ", and %u times more", times - 1);
-		printf("%s\n    its VMA %s has it at index 0x%" PRIx64
-		       "; its address says 0x%" PRIx64 "\n",
-		       m->pte.linux_misses ? "; so does Linux" : "", m->vma, m->pte.linear_index,
-		       m->pte.addr / SP_PAGE_SIZE);
+		if (m->pte.linux_misses)
+			printf("; so does Linux\n    no rmap_item of the page leads to its VMA %s\n", m->vma);
+		else
+			printf("\n    its VMA %s has it at index 0x%" PRIx64
+			       "; its address says 0x%" PRIx64 "\n",
+			       m->vma, m->pte.linear_index, m->pte.addr / SP_PAGE_SIZE);
 	}
 	if (hidden)
 		printf("  %s: and %s%u more pages\n", sp_strategy_name(r->strategy),
