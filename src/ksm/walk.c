@@ -17,9 +17,9 @@
  *	         for what ksmd merged; other mappings at an item's address may be at another index:
  *	         swapped in elsewhere (V6), or forked and left behind by mremap (K27, R2).
  *	direct   pass 0 looks the one VMA up that can be meant, (mm, address) in the mm's own VMA
- *	         tree, which is exactly what the full walk's pass 0 finds; pass 1 takes the stored
- *	         index, and the index that the VMA has now where it differs. What that may miss is
- *	         remembered (below).
+ *	         tree, which is exactly what the full walk's pass 0 finds; pass 1, needed only where
+ *	         a fork ever linked another mm's VMA, takes the stored index, and the index that the
+ *	         VMA has now where it differs. What that may miss is remembered (below).
  *
  * Why `direct` misses nothing that `full` reaches. In pass 0 both find the same VMA. In pass 1
  * `direct` asks by index, and would miss a VMA of another mm that has the item's address at
@@ -143,7 +143,8 @@ static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pa
 	if (pass == 0) {
 		if (vma && belongs(vma, item->anon_vma, index))
 			(void)visit(w, loop, pass, item, vma);
-	} else if (visit_range(w, loop, pass, item, item->index, item->index) &&
+	} else if (item->anon_vma->forked &&
+		   visit_range(w, loop, pass, item, item->index, item->index) &&
 		   index != item->index) {
 		(void)visit_range(w, loop, pass, item, index, index);
 	}

@@ -272,6 +272,7 @@ int anon_vma_fork(struct vma *child, struct vma *parent)
 	anon_vma_lock_write(parent->anon_vma);
 	cds_list_for_each_entry_reverse(avc, &child->anon_vma_chain, same_vma) {
 		avc_insert(avc);
+		avc->anon_vma->forked = true;
 		if (!child->anon_vma && reusable(avc->anon_vma)) {
 			child->anon_vma = avc->anon_vma;
 			child->anon_vma->num_active_vmas++;

@@ -31,6 +31,8 @@ struct anon_vma {
 	uint32_t refcount;
 	uint32_t num_children;
 	uint32_t num_active_vmas;
+	/* A fork has linked another mm's VMA, once: written under root->rwsem for write, never cleared. */
+	bool forked;
 	uint32_t id;                    /* in order of creation, from 1 */
 	struct interval_tree tree;      /* avc->node */
 };

@@ -110,6 +110,8 @@ static uint64_t check_anon_vma(const struct anon_vma *anon_vma, struct report *r
 		counted++;
 		REPORT_UNLESS(report, avc->anon_vma == anon_vma,
 			      "anon_vma %u: its tree has another's link", anon_vma->id);
+		REPORT_UNLESS(report, anon_vma->forked || avc->vma->mm == first_of(anon_vma)->vma->mm,
+			      "anon_vma %u: VMAs of two mms, but never forked", anon_vma->id);
 		active += avc->vma->anon_vma == anon_vma;
 		children += count_children(anon_vma, avc->vma);
 	}
