@@ -63,7 +63,8 @@ static bool migrate_one(struct frame *frame, struct vma *vma, uint64_t addr, voi
 	return true;
 }
 
-static uint64_t make_entries(struct vm *vm, struct frame *frame)
+/* Replaces every mapping by a migration entry (done: unmapped); the entries made. Frame locked. */
+static uint64_t try_to_migrate(struct vm *vm, struct frame *frame)
 {
 	struct migration m = {.vm = vm, .src_pfn = frame_pfn(&vm->frames, frame)};
 	struct rmap_walk_control rwc = {
@@ -96,23 +97,15 @@ static bool restore_one(struct frame *dst, struct vma *vma, uint64_t addr, void 
 	return true;
 }
 
-static uint64_t restore_entries(struct vm *vm, struct frame *src, struct frame *dst)
+/* Restores every entry of src to map dst (src itself: rollback), without `done` (R4); how many. Dst
+ * locked. */
+static uint64_t remove_migration_ptes(struct vm *vm, struct frame *src, struct frame *dst)
 {
 	struct migration m = {.vm = vm, .src_pfn = frame_pfn(&vm->frames, src)};
 	struct rmap_walk_control rwc = {.arg = &m, .rmap_one = restore_one};
 
 	rmap_walk(vm, dst, &rwc);
 	return m.nr_entries;
-}
-
-void try_to_migrate(struct vm *vm, struct frame *frame)
-{
-	(void)make_entries(vm, frame);
-}
-
-void remove_migration_ptes(struct vm *vm, struct frame *src, struct frame *dst)
-{
-	(void)restore_entries(vm, src, dst);
 }
 
 /* `left` migration entries name src and nobody will restore them: the frame must outlive them. */
@@ -168,7 +161,7 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool fir
 	int err = 0;
 
 	frame_lock(src);
-	made = make_entries(vm, src);
+	made = try_to_migrate(vm, src);
 	/* Nine more attempts find the same PTEs: they would only blow the sums up. */
 	if (first) {
 		metrics->reachable += mapped;
@@ -183,7 +176,7 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool fir
 	frame_lock(dst);
 	if (!err)
 		move_identity(vm, src, dst);
-	restored = was_mapped ? restore_entries(vm, src, err ? src : dst) : 0;
+	restored = was_mapped ? remove_migration_ptes(vm, src, err ? src : dst) : 0;
 	if (first) {
 		metrics->reachable += made;
 		metrics->reached += restored;

@@ -95,11 +95,6 @@ void rmap_audit_left(struct vm *vm, const char *operation, struct frame *frame, 
 /* Tries to replace every mapping by a swap entry; the frame is locked and in the swap cache. True
  * when unmapped. */
 bool try_to_unmap(struct vm *vm, struct frame *frame);
-/* Replaces every mapping by a migration entry (done: unmapped). The frame is locked. */
-void try_to_migrate(struct vm *vm, struct frame *frame);
-/* Restores every migration entry of src to map dst (dst may be src: rollback). No done, both passes
- * (R4). dst locked. */
-void remove_migration_ptes(struct vm *vm, struct frame *src, struct frame *dst);
 /* PTEs that were young, whose young bits are cleared (folio_referenced); *vm_locked: one is mapped
  * in a locked VMA.
  * -1: contended. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A machine with KSM and helpers to drive it; see ksm_fixture.h. */
 #include "ksm_fixture.h"
 
 #include "rmap_validate.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The machine, and the stand-ins for rmap/ and ksm/; see fault_fixture.h. */
 #include "fault_fixture.h"
 
 /* What the mapping of every KSM page of the stand-in points to. */

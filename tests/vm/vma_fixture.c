@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The machine, and a stand-in for KSM's say in madvise; see vma_fixture.h. */
 #include "vma_fixture.h"
 
 static int ksm_madvise(struct vma *vma, uint64_t start, uint64_t end, bool mergeable,
