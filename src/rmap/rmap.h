@@ -79,6 +79,13 @@ int rmap_reached(struct vm *vm, struct frame *frame, uint32_t pfn, enum truth_ki
 		 enum sp_strategy strategy, struct pte_refs *ret, uint64_t *calls) SP_MUST_CHECK;
 void pte_refs_free(struct pte_refs *refs);
 
+/*
+ * How many distinct present entries that map the frame (anonymous or KSM, not locked) a walk
+ * without `done` under that strategy reaches: rmap_reached()'s nr for TRUTH_MAPPED, without
+ * memory, metrics or any change of state (count.c).
+ */
+uint64_t rmap_count_reached(struct vm *vm, struct frame *frame, enum sp_strategy strategy);
+
 /* sp_walk(): walks under the machine's strategy, counted in the metrics, against the truth. frame
  * locked by the callee. */
 int rmap_explicit_walk(struct vm *vm, struct frame *frame,
