@@ -28,12 +28,7 @@
 #include "ast.h"
 #include "diagnose.h"
 #include "unknown.h"
-
-/* Below what Linux gives to programs and libraries, above what sanitizers and
- * Go take: loaded processes keep their own addresses. */
-#define WINDOWS_START UINT64_C(0x200000000000)
-#define WINDOWS_END UINT64_C(0x540000000000)
-#define GUARD_PAGES 16
+#include "windows.h"
 
 /* A mistake in the file, which has been told already: stop. */
 #define WORLD_ERROR (-20001)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The random generator; see generate.h.
+ *
+ * Each kind of step has a weight. A step that needs mapped pages looks for some a few times, and takes
+ * what it has then: calls on holes are worth trying too. Values are few, and one of them is common, since
+ * nothing happens where nothing is equal.
+ */
+#include "generate.h"
+
+#include <string.h>
+
+/* Out of 1000 or so; how they are spread matters little, that none is rare does. */
+static const uint16_t weights[NR_STEP_KINDS] = {
+	[STEP_PROCESS] = 12,
+	[STEP_FORK] = 35,
+	[STEP_EXIT] = 14,
+	[STEP_MAP] = 40,
+	[STEP_MAP_FILE] = 14,
+	[STEP_MUNMAP] = 35,
+	[STEP_MREMAP] = 120,
+	[STEP_MREMAP_KEEP] = 20,
+	[STEP_RESIZE] = 10,
+	[STEP_MPROTECT] = 14,
+	[STEP_MADVISE] = 150,
+	[STEP_MLOCK] = 5,
+	[STEP_MUNLOCK] = 5,
+	[STEP_MERGE_ANY] = 8,
+	[STEP_FILL] = 150,
+	[STEP_TOUCH] = 70,
+	[STEP_SWAPOUT] = 60,
+	[STEP_MIGRATE] = 40,
+	[STEP_HOLD] = 30,
+	[STEP_DROP] = 15,
+	[STEP_RECLAIM] = 6,
+	[STEP_COMPACT] = 4,
+	[STEP_SCAN] = 130,
+	[STEP_SCAN_PAGES] = 30,
+	[STEP_KNOB] = 6,
+};
+
+/* Half of it for what makes pages merge at all. */
+static const uint8_t advices[] = {
+	SP_MADV_MERGEABLE,  SP_MADV_MERGEABLE, SP_MADV_MERGEABLE,   SP_MADV_MERGEABLE,
+	SP_MADV_MERGEABLE,  SP_MADV_MERGEABLE, SP_MADV_MERGEABLE,   SP_MADV_MERGEABLE,
+	SP_MADV_UNMERGEABLE, SP_MADV_UNMERGEABLE, SP_MADV_UNMERGEABLE, SP_MADV_DONTNEED,
+	SP_MADV_DONTNEED,   SP_MADV_DONTFORK,  SP_MADV_DOFORK,	    SP_MADV_WIPEONFORK,
+	SP_MADV_KEEPONFORK, SP_MADV_COLD,      SP_MADV_PAGEOUT,
+};
+
+static const uint8_t bytes[] = {0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x55, 0x55, 0x00};
+
+static unsigned int below(struct generator *g, unsigned int n)
+{
+	return random_below(&g->random, n);
+}
+
+void generator_start(struct generator *g, uint64_t seed, uint64_t number)
+{
+	/* Two steps of the generator apart from each other, whatever the seed. */
+	struct random mix = {.state = seed};
+
+	memset(g, 0, sizeof(*g));
+	g->random.state = random_next(&mix) + number * UINT64_C(0xd1342543de82ef95);
+	g->random.state = random_next(&g->random);
+	g->nr_processes_max = 1 + below(g, 3);
+	/* Most machines forget nothing and look at everything; the others are for the rare paths. */
+	if (below(g, 4))
+		g->knobs[g->nr_knobs++] = 0;
+	for (unsigned int i = below(g, 3); i > 0; i--)
+		g->knobs[g->nr_knobs++] = (uint8_t)below(g, nr_step_knobs - 3);
+}
+
+void generator_shape(struct generator *g, struct shape *shape)
+{
+	shape->nr_pages = (uint8_t)(2 + below(g, 5));
+	shape->nr_nodes = below(g, 8) ? 1 : 2;
+}
+
+static unsigned int nr_running(const struct trial *t)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < MAX_PROCESSES; i++)
+		nr += t->processes[i].p != NULL;
+	return nr;
+}
+
+/* The n-th that runs, or that does not. */
+static uint8_t nth_process(const struct trial *t, bool running, unsigned int n)
+{
+	for (unsigned int i = 0; i < MAX_PROCESSES; i++)
+		if ((t->processes[i].p != NULL) == running && n-- == 0)
+			return (uint8_t)i;
+	return 0;
+}
+
+static void pick_range(struct generator *g, const struct trial *t, struct step *s, bool mapped)
+{
+	const struct model_page *pages = t->processes[s->process].pages;
+	unsigned int nr_pages = t->shape.nr_pages;
+
+	for (unsigned int tries = 0; tries < 4; tries++) {
+		bool all = true;
+
+		s->nr = 1;
+		while (s->nr < nr_pages && below(g, 5) < 2)
+			s->nr++;
+		s->first = (uint8_t)below(g, nr_pages - s->nr + 1);
+		for (unsigned int i = 0; i < s->nr; i++)
+			all = all && pages[s->first + i].mapped;
+		if (all || !mapped)
+			return;
+	}
+}
+
+static void pick_page(struct generator *g, const struct trial *t, struct step *s)
+{
+	const struct model_page *pages = t->processes[s->process].pages;
+
+	s->nr = 1;
+	for (unsigned int tries = 0; tries < 4; tries++) {
+		s->first = (uint8_t)below(g, t->shape.nr_pages);
+		if (pages[s->first].mapped)
+			return;
+	}
+}
+
+/* Room for a target that does not overlap the source, most of the time. */
+static void pick_target(struct generator *g, const struct trial *t, struct step *s)
+{
+	unsigned int nr_pages = t->shape.nr_pages;
+
+	s->arg = s->nr;
+	if (s->kind == STEP_MREMAP && !below(g, 8))
+		s->arg = (uint8_t)(1 + below(g, nr_pages));
+	for (unsigned int tries = 0; tries < 4; tries++) {
+		s->to = (uint8_t)below(g, nr_pages - s->arg + 1);
+		if (s->to + s->arg <= s->first || s->first + s->nr <= s->to)
+			return;
+	}
+}
+
+static enum step_kind pick_kind(struct generator *g)
+{
+	unsigned int total = 0, pick;
+
+	for (unsigned int i = 0; i < NR_STEP_KINDS; i++)
+		total += weights[i];
+	pick = below(g, total);
+	for (unsigned int i = 0; i < NR_STEP_KINDS; i++) {
+		if (pick < weights[i])
+			return i;
+		pick -= weights[i];
+	}
+	return STEP_SCAN;
+}
+
+/* False: not now. */
+static bool fill_in(struct generator *g, const struct trial *t, struct step *s)
+{
+	unsigned int running = nr_running(t);
+	enum step_kind kind = s->kind;
+
+	if (kind == STEP_PROCESS) {
+		if (running >= g->nr_processes_max)
+			return false;
+		s->process = nth_process(t, false, 0);
+		return true;
+	}
+	if (step_has_process(kind))
+		s->process = nth_process(t, true, below(g, running));
+	switch (kind) {
+	case STEP_FORK:
+		if (running >= g->nr_processes_max)
+			return false;
+		s->to = nth_process(t, false, 0);
+		break;
+	case STEP_EXIT:
+		return running > 1;
+	case STEP_MAP:
+		pick_range(g, t, s, false);
+		break;
+	case STEP_MAP_FILE:
+		pick_range(g, t, s, false);
+		s->arg = (uint8_t)below(g, 4);
+		break;
+	case STEP_MREMAP:
+	case STEP_MREMAP_KEEP:
+		pick_range(g, t, s, true);
+		pick_target(g, t, s);
+		break;
+	case STEP_RESIZE:
+		pick_range(g, t, s, true);
+		s->arg = (uint8_t)(1 + below(g, t->shape.nr_pages - s->first));
+		break;
+	case STEP_MPROTECT: {
+		static const uint8_t prots[] = {SP_PROT_NONE, SP_PROT_READ,
+						SP_PROT_READ | SP_PROT_WRITE,
+						SP_PROT_READ | SP_PROT_WRITE};
+
+		pick_range(g, t, s, true);
+		s->arg = prots[below(g, ARRAY_SIZE(prots))];
+		break;
+	}
+	case STEP_MADVISE:
+		pick_range(g, t, s, true);
+		s->arg = advices[below(g, ARRAY_SIZE(advices))];
+		break;
+	case STEP_MERGE_ANY:
+		s->arg = (uint8_t)(below(g, 3) != 0);
+		break;
+	case STEP_FILL:
+		pick_range(g, t, s, true);
+		s->arg = bytes[below(g, ARRAY_SIZE(bytes))];
+		break;
+	case STEP_MUNMAP:
+	case STEP_MLOCK:
+	case STEP_MUNLOCK:
+	case STEP_TOUCH:
+	case STEP_SWAPOUT:
+		pick_range(g, t, s, true);
+		break;
+	case STEP_MIGRATE:
+		pick_page(g, t, s);
+		s->arg = below(g, 5) ? MIGRATE_ALL : MIGRATE_OWN;
+		break;
+	case STEP_HOLD:
+		pick_page(g, t, s);
+		s->to = (uint8_t)below(g, MAX_HOLDS);
+		return t->holds[s->to] == 0;
+	case STEP_DROP:
+		s->to = (uint8_t)below(g, MAX_HOLDS);
+		return t->holds[s->to] != 0;
+	case STEP_RECLAIM:
+		s->arg = (uint8_t)(1 + below(g, 6));
+		s->to = (uint8_t)(1 + below(g, 3));
+		break;
+	case STEP_SCAN:
+		s->arg = (uint8_t)(1 + below(g, 3));
+		break;
+	case STEP_SCAN_PAGES:
+		s->arg = (uint8_t)(1 + below(g, 4));
+		break;
+	case STEP_KNOB:
+		s->arg = (uint8_t)below(g, nr_step_knobs);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+static bool anything_mapped(const struct trial *t)
+{
+	for (unsigned int i = 0; i < MAX_PROCESSES; i++)
+		for (unsigned int j = 0; t->processes[i].p && j < t->shape.nr_pages; j++)
+			if (t->processes[i].pages[j].mapped)
+				return true;
+	return false;
+}
+
+struct step generator_next(struct generator *g, const struct trial *t)
+{
+	unsigned int i = g->nr_made++;
+	struct step s = {0};
+
+	if (i < g->nr_knobs)
+		return (struct step){.kind = STEP_KNOB, .arg = g->knobs[i]};
+	if (!nr_running(t))
+		return (struct step){.kind = STEP_PROCESS};
+	if (!anything_mapped(t)) {
+		s.kind = below(g, 4) ? STEP_MAP : STEP_MAP_FILE;
+		if (fill_in(g, t, &s))
+			return s;
+	}
+	do {
+		s = (struct step){.kind = pick_kind(g)};
+	} while (!fill_in(g, t, &s));
+	return s;
+}

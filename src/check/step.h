@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The alphabet of `samepage check`: one step is one operation of a scenario on a machine of a few
+ * pages, in six bytes, so that millions can be made, kept and changed.
+ *
+ * Every top-level process has one window of the machine's pages, called x; a fork has its parent's.
+ * Ranges are pages of that window. A process is called by a name (0 is a, 1 is b ...) that the step
+ * which starts it chooses, so a step means the same when others before it are taken away; a step that
+ * cannot be written down any more (its process does not run, its hold holds nothing) is skipped, and
+ * removed from what is shown.
+ *
+ * A sequence has a shape, which is its machine, and its steps. Knobs are steps.
+ *
+ *	struct sequence s = {.shape = {.nr_pages = 3, .nr_nodes = 1}};
+ *	sequence_add(&s, (struct step){STEP_PROCESS, .process = 0});
+ *	sequence_add(&s, (struct step){STEP_MAP, .process = 0, .first = 0, .nr = 3});
+ *
+ * Nothing here runs anything: trial.h does.
+ */
+#ifndef SP_STEP_H
+#define SP_STEP_H
+
+#include "samepage.h"
+
+#define MAX_PROCESSES 6	 /* names at a time */
+#define MAX_PAGES     8	 /* of a window */
+#define MAX_HOLDS     4	 /* names at a time */
+#define MAX_STEPS     256
+#define FILE_PAGES    16 /* of the one file */
+#define FILE_SEED     7
+
+/* KIND, name for reports. What the fields mean is said at each. */
+#define STEP_KINDS(X)                                                                              \
+	X(PROCESS, "process")	 /* process starts */                                              \
+	X(FORK, "fork")		 /* process forks; `to` is the child */                            \
+	X(EXIT, "exit")                                                                            \
+	X(MAP, "map")		 /* first, nr: private anonymous, MAP_FIXED */                     \
+	X(MAP_FILE, "map file")	 /* and of the file, from page `arg` on */                         \
+	X(MUNMAP, "munmap")                                                                        \
+	X(MREMAP, "mremap")	 /* first, nr -> to, arg pages (MAYMOVE|FIXED) */                  \
+	X(MREMAP_KEEP, "mremap dontunmap") /* the same with DONTUNMAP; arg == nr */                \
+	X(RESIZE, "mremap resize") /* first, nr: arg pages, in place */                            \
+	X(MPROTECT, "mprotect")	 /* arg: SP_PROT_ bits */                                          \
+	X(MADVISE, "madvise")	 /* arg: enum sp_advice */                                         \
+	X(MLOCK, "mlock")                                                                          \
+	X(MUNLOCK, "munlock")                                                                      \
+	X(MERGE_ANY, "prctl merge-any") /* arg: 0 or 1 */                                          \
+	X(FILL, "fill")		 /* arg: byte */                                                   \
+	X(TOUCH, "touch")                                                                          \
+	X(SWAPOUT, "swapout")                                                                      \
+	X(MIGRATE, "migrate")	 /* one page; arg: MIGRATE_ALL or MIGRATE_OWN */                   \
+	X(HOLD, "hold")		 /* one page; `to`: the hold's name */                             \
+	X(DROP, "drop")		 /* `to` */                                                        \
+	X(RECLAIM, "reclaim")	 /* arg pages, `to` rounds */                                      \
+	X(COMPACT, "compact")                                                                      \
+	X(SCAN, "scan")		 /* arg passes */                                                  \
+	X(SCAN_PAGES, "scan pages") /* arg candidates */                                           \
+	X(KNOB, "set")		 /* arg: index of step_knobs */
+
+enum step_kind {
+#define X(kind, name) STEP_##kind,
+	STEP_KINDS(X)
+#undef X
+	NR_STEP_KINDS
+};
+
+enum { MIGRATE_OWN, MIGRATE_ALL };
+
+struct step {
+	uint8_t kind;
+	uint8_t process; /* name; meaningless where the machine itself is meant */
+	uint8_t first, nr;
+	uint8_t to;
+	uint8_t arg;
+};
+
+struct shape {
+	uint8_t nr_pages; /* 1..MAX_PAGES */
+	uint8_t nr_nodes; /* 1..2 */
+};
+
+struct sequence {
+	struct shape shape;
+	uint16_t nr;
+	struct step steps[MAX_STEPS];
+};
+
+/* A knob and a value that the search tries. */
+struct step_knob {
+	const char *name, *value;
+};
+extern const struct step_knob step_knobs[];
+extern const unsigned int nr_step_knobs;
+
+/* "mremap dontunmap"; NULL past the end. */
+const char *step_kind_name(unsigned int kind);
+/* What fields a kind has. */
+bool step_has_process(enum step_kind kind);
+bool step_has_range(enum step_kind kind); /* first and nr; for one page nr is 1 */
+
+/* "MADV_MERGEABLE" is "mergeable", SP_PROT_READ is "r", as a scenario writes them. */
+const char *step_advice_name(uint8_t advice);
+const char *step_prot_name(uint8_t prot);
+
+/* The step as a line of a scenario, no newline: "a: mremap x[1] -> x[2]". Returns buf. */
+char *step_print(const struct step *step, const struct shape *shape, char *buf, size_t size);
+
+/* False when it is full. */
+bool sequence_add(struct sequence *s, struct step step);
+/* Takes nr steps away. */
+void sequence_remove(struct sequence *s, unsigned int at, unsigned int nr);
+
+#endif
