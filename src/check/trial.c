@@ -290,6 +290,7 @@ static bool grows_beyond_file(const struct call *c, unsigned int nr, unsigned in
 	return grown > nr && last->mapped && last->file && last->pgoff + grown - nr >= FILE_PAGES;
 }
 
+/* Of several mappings each is moved by itself: what lies where a gap of theirs would come stays (M2). */
 static bool do_mremap(struct call *c)
 {
 	const struct step *s = c->step;
@@ -318,9 +319,12 @@ static bool do_mremap(struct call *c)
 	for (unsigned int i = 0; i < s->arg; i++) {
 		struct model_page *to = &p->pages[s->to + i];
 
-		*to = i < s->nr ? moved[i] : page_behind(c->t, to - 1);
-		if (i < s->nr && to->mapped)
+		if (i >= s->nr) {
+			*to = page_behind(c->t, to - 1);
+		} else if (moved[i].mapped) {
+			*to = moved[i];
 			to->past |= PAST_MOVED;
+		}
 	}
 	return true;
 }

@@ -27,7 +27,7 @@ static const char *const counters[] = {"pages_shared",	"pages_sharing", "pages_u
 				       "ksm_zero_pages", "cow_ksm",	 "pswpout"};
 
 /* Every readable page of every process holds the model's value. */
-static void check_contents(struct trial *t, uint64_t seed, uint64_t number)
+static void check_contents(struct trial *t, uint64_t seed, uint64_t number, const char *text)
 {
 	for (unsigned int i = 0; i < MAX_PROCESSES; i++) {
 		struct trial_process *p = &t->processes[i];
@@ -41,11 +41,13 @@ static void check_contents(struct trial *t, uint64_t seed, uint64_t number)
 			for (unsigned int k = 0; k < sizeof(buf); k++)
 				value = value << 8 | buf[k];
 			if (err != (page->mapped && page->readable ? 0 : -EFAULT) ||
-			    (!err && value != page->value))
+			    (!err && value != page->value)) {
+				fputs(text, stderr);
 				fail_msg("seed %" PRIu64 ", sequence %" PRIu64
 					 ": process %c page %u: read gives %d, %" PRIx64
 					 ", the model has %" PRIx64,
 					 seed, number, 'a' + i, j, err, value, page->value);
+			}
 		}
 	}
 }
@@ -104,7 +106,7 @@ static void test_sequences_mean_their_scenarios(void **state)
 		assert_non_null(out);
 		run_sequence(t, seed, number, out);
 		fclose(out);
-		check_contents(t, seed, number);
+		check_contents(t, seed, number, text);
 		if (scenario_parse_text("sequence", text, size, &diagnostics, &scenario))
 			fail_msg("seed %" PRIu64 ", sequence %" PRIu64 ": %s\n%s", seed, number,
 				 diagnostics.list[0], text);
