@@ -24,6 +24,7 @@ struct command {
 };
 
 int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int bench_rmap(int argc, char **argv);
 int bench_merge(int argc, char **argv);
@@ -46,6 +47,19 @@ bool parse_number(const char *option, const char *text, uint64_t min, uint64_t m
 /* The same for sizes: 4096, 512K, 64M, 1G. */
 bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 
+/* And for times: 500ms, 10s, 2m, 1h; without a unit, seconds. *ret is in nanoseconds. */
+bool parse_duration(const char *option, const char *text, uint64_t min_ns, uint64_t max_ns,
+		    uint64_t *ret);
+/* The value of --strategy: sets chosen[s], of SP_NR_STRATEGIES, or all of them for "all". */
+bool parse_strategies(const char *text, bool *chosen);
+
+/*
+ * ^C: from here on, interrupted() says whether it came. A command that has not ended patience_ms
+ * later ends at once, with EXIT_USAGE; a second ^C ends it without a word.
+ */
+void catch_interrupts(unsigned int patience_ms);
+bool interrupted(void);
+
 /* False when standard output could not be written, and *why: the first reason that a flush gave. */
 bool flush_output(const char **why);
 
@@ -62,5 +76,7 @@ void progress_line(const char *fmt, ...) SP_PRINTF(1, 2);
 
 /* "0.396 ms", "1.2 us", "577 ns": four significant figures at most. */
 const char *format_ns(char *buf, size_t size, uint64_t ns);
+/* "1,256,080" */
+const char *format_count(char *buf, size_t size, uint64_t n);
 
 #endif

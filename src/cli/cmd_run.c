@@ -8,50 +8,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "names.h"
 #include "run.h"
-#include "suggest.h"
-
-/* Set by ^C: the run ends soon and says so, after what it has found so far. */
-static volatile sig_atomic_t interrupted;
-static bool on_terminal;
-
-/* For one operation that takes for ever, such as a scan of many passes: nothing it found is worth
- * waiting for. */
-static void on_impatience(int sig)
-{
-	static const char text[] = "\r\033[Ksamepage: interrupted\n";
-	size_t skip = on_terminal ? 0 : 4;
-
-	(void)sig;
-	(void)!write(STDERR_FILENO, text + skip, sizeof(text) - 1 - skip);
-	_exit(EXIT_USAGE);
-}
-
-static void on_interrupt(int sig)
-{
-	static const struct itimerval half_a_second = {.it_value.tv_usec = 500000};
-
-	(void)sig;
-	interrupted = 1;
-	setitimer(ITIMER_REAL, &half_a_second, NULL);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction interrupt = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-	struct sigaction alarm = {.sa_handler = on_impatience};
-
-	on_terminal = isatty(STDERR_FILENO);
-	sigaction(SIGALRM, &alarm, NULL);
-	sigaction(SIGINT, &interrupt, NULL);
-}
 
 const struct scenario_result *run_baseline(const struct run_report *report)
 {
@@ -75,7 +36,7 @@ static bool on_progress(void *arg, const struct scenario_progress *progress)
 
 	progress_line("%s: %s: line %u, %" PRIu64 " operations", scenario_path(w->scenario),
 		      sp_strategy_name(w->strategy), progress->line, progress->nr_operations);
-	return interrupted;
+	return interrupted();
 }
 
 static void on_trace(void *arg, const char *line)
@@ -95,7 +56,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		nr += o->strategies[s];
-	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted; s++) {
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted(); s++) {
 		struct watched w = {report->scenario, s, nr > 1};
 		struct scenario_options options;
 		int err;
@@ -122,7 +83,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 			MAX(report->exit_status,
 			    scenario_verdict_exit_status(report->results[s]->verdict));
 		/* A mistake that only running can find has nothing to do with the strategy. */
-		if (report->results[s]->error[0] && !interrupted) {
+		if (report->results[s]->error[0] && !interrupted()) {
 			progress_line("%s", "");
 			fprintf(stderr, "%s\n", report->results[s]->error);
 			return false;
@@ -165,7 +126,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	}
 	/* What only running can find ends the run of its own file alone. */
 	parsed = status != EXIT_USAGE;
-	for (unsigned int i = 0; i < nr && parsed && !interrupted; i++) {
+	for (unsigned int i = 0; i < nr && parsed && !interrupted(); i++) {
 		struct run_report report = {.scenario = scenarios[i]};
 
 		if (run_all(&report, o) && run_baseline(&report)) {
@@ -181,9 +142,9 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		if (!flush_output(&unwritten))
 			break;
 	}
-	if (list && parsed && !interrupted)
+	if (list && parsed && !interrupted())
 		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
-	if (interrupted) {
+	if (interrupted()) {
 		complain("interrupted");
 		status = EXIT_USAGE;
 	}
@@ -194,34 +155,6 @@ out:
 	free(diagnostics);
 	free(scenarios);
 	return status;
-}
-
-static bool choose_strategies(const char *text, bool *chosen)
-{
-	struct suggestion near;
-	char names[128] = "all";
-	enum sp_strategy s;
-
-	if (!strcmp(text, "all")) {
-		for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++)
-			chosen[i] = true;
-		return true;
-	}
-	if (!sp_strategy_by_name(text, &s)) {
-		chosen[s] = true;
-		return true;
-	}
-	suggest_init(&near, text, strlen(text));
-	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
-		suggest_consider(&near, sp_strategy_name(i));
-		strcat(strcat(names, ", "), sp_strategy_name(i));
-	}
-	if (near.best)
-		complain("--strategy %s: did you mean '%s'? It must be one of %s", text, near.best,
-			 names);
-	else
-		complain("--strategy %s: must be one of %s", text, names);
-	return false;
 }
 
 struct arguments {
@@ -240,7 +173,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_STRATEGY:
 		a->chosen = true;
-		return choose_strategies(arg, a->options.strategies) ? 0 : EINVAL;
+		return parse_strategies(arg, a->options.strategies) ? 0 : EINVAL;
 	case KEY_SEED:
 		return parse_number("--seed", arg, 0, UINT64_MAX, &a->options.seed) ? 0 : EINVAL;
 	case KEY_JSON:
@@ -299,12 +232,14 @@ int cmd_run(int argc, char **argv)
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.chosen)
-		(void)choose_strategies("all", a.options.strategies);
+		(void)parse_strategies("all", a.options.strategies);
 	if (a.options.trace && a.options.json) {
 		complain("run: --trace and --json do not go together: both write to standard "
 			 "output");
 		return EXIT_USAGE;
 	}
-	catch_signals();
+	/* One operation may take for ever, such as a scan of many passes: nothing it found is worth
+	 * waiting for. */
+	catch_interrupts(500);
 	return run_files(a.paths, a.nr_paths, &a.options);
 }

@@ -62,6 +62,9 @@ int dispatch(const struct command *table, const char *program, const char *what,
 	return EXIT_USAGE;
 }
 
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
 static bool to_number(const char *text, uint64_t *ret, const char **rest)
 {
 	char *end;
@@ -107,6 +110,81 @@ bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max
 	}
 	complain("%s %s: must be a size from %" PRIu64 "K to %" PRIu64 "G, such as 512M or 1G",
 		 option, text, min >> 10, max >> 30);
+	return false;
+}
+
+/* "1500 ms" has no shorter form, "60 s" has. */
+static const char *format_duration(char *buf, size_t size, uint64_t ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {{"h", NS_PER_S * 3600}, {"m", NS_PER_S * 60}, {"s", NS_PER_S}};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(units); i++) {
+		if (ns < units[i].ns || ns % units[i].ns)
+			continue;
+		snprintf(buf, size, "%" PRIu64 "%s", ns / units[i].ns, units[i].unit);
+		return buf;
+	}
+	snprintf(buf, size, "%" PRIu64 "ms", ns / NS_PER_MS);
+	return buf;
+}
+
+static uint64_t unit_ns(const char *unit)
+{
+	if (!*unit || !strcmp(unit, "s"))
+		return NS_PER_S;
+	if (!strcmp(unit, "ms"))
+		return NS_PER_MS;
+	if (!strcmp(unit, "m") || !strcmp(unit, "min"))
+		return 60 * NS_PER_S;
+	return strcmp(unit, "h") ? 0 : 3600 * NS_PER_S;
+}
+
+bool parse_duration(const char *option, const char *text, uint64_t min_ns, uint64_t max_ns,
+		    uint64_t *ret)
+{
+	char min[32], max[32];
+	const char *unit;
+	uint64_t value;
+
+	if (to_number(text, &value, &unit) && unit_ns(unit) && value <= max_ns / unit_ns(unit) &&
+	    value * unit_ns(unit) >= min_ns) {
+		*ret = value * unit_ns(unit);
+		return true;
+	}
+	complain("%s %s: must be a time from %s to %s, such as 500ms, 10s or 2m", option, text,
+		 format_duration(min, sizeof(min), min_ns),
+		 format_duration(max, sizeof(max), max_ns));
+	return false;
+}
+
+bool parse_strategies(const char *text, bool *chosen)
+{
+	struct suggestion near;
+	char names[128] = "all";
+	enum sp_strategy s;
+
+	if (!strcmp(text, "all")) {
+		for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++)
+			chosen[i] = true;
+		return true;
+	}
+	if (!sp_strategy_by_name(text, &s)) {
+		chosen[s] = true;
+		return true;
+	}
+	suggest_init(&near, text, strlen(text));
+	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
+		suggest_consider(&near, sp_strategy_name(i));
+		strcat(strcat(names, ", "), sp_strategy_name(i));
+	}
+	if (near.best)
+		complain("--strategy %s: did you mean '%s'? It must be one of %s", text, near.best,
+			 names);
+	else
+		complain("--strategy %s: must be one of %s", text, names);
 	return false;
 }
 
@@ -189,5 +267,20 @@ const char *format_ns(char *buf, size_t size, uint64_t ns)
 		snprintf(buf, size, "%.*f ms", v < 1e8 ? 2 : 0, v / 1e6);
 	else
 		snprintf(buf, size, "%.2f s", v / 1e9);
+	return buf;
+}
+
+const char *format_count(char *buf, size_t size, uint64_t n)
+{
+	char digits[24];
+	size_t nr, at = 0;
+
+	nr = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	for (size_t i = 0; i < nr && at + 2 < size; i++) {
+		if (i && (nr - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = 0;
 	return buf;
 }
