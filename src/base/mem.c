@@ -5,6 +5,8 @@
  * A pool grows by chunks of up to 2 MiB. The free list is last-in,
  * first-out: the object freed last is the one still in cache, and the order
  * of addresses is the same in every run of the same scenario.
+ *
+ * In a region a pool has nothing of its own: its objects come from the region and go back there.
  */
 #include "mem.h"
 
@@ -14,16 +16,7 @@
 
 #include "assertion.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define POOL_USES_MALLOC 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POOL_USES_MALLOC 1
-#endif
-#endif
-#ifndef POOL_USES_MALLOC
-#define POOL_USES_MALLOC 0
-#endif
+#define POOL_USES_MALLOC REGION_USES_MALLOC
 
 #define CHUNK_BYTES_MIN ((size_t)4096)
 #define CHUNK_BYTES_MAX ((size_t)2 << 20)
@@ -44,6 +37,12 @@ struct pool_object {
 void mem_init(struct mem *mem)
 {
 	memset(mem, 0, sizeof(*mem));
+}
+
+void mem_init_in(struct mem *mem, struct region *region)
+{
+	mem_init(mem);
+	mem->region = region;
 }
 
 static void account(struct mem *mem, size_t bytes)
@@ -70,7 +69,13 @@ void *mem_alloc(struct mem *mem, size_t size)
 
 	if (mem_should_fail(mem))
 		return NULL;
-	ptr = calloc(1, size);
+	if (mem->region) {
+		ptr = region_alloc(mem->region, size);
+		if (ptr)
+			memset(ptr, 0, size);
+	} else {
+		ptr = calloc(1, size);
+	}
 	if (ptr) {
 		mem->nr_live++;
 		account(mem, size);
@@ -84,11 +89,42 @@ void *mem_alloc_aligned(struct mem *mem, size_t align, size_t size)
 
 	if (mem_should_fail(mem))
 		return NULL;
-	if (posix_memalign(&ptr, align, size))
-		return NULL;
-	mem->nr_live++;
-	account(mem, size);
+	if (mem->region)
+		ptr = region_alloc_slow(mem->region, align, size);
+	else if (posix_memalign(&ptr, align, size))
+		ptr = NULL;
+	if (ptr) {
+		mem->nr_live++;
+		account(mem, size);
+	}
 	return ptr;
+}
+
+void *mem_alloc_prefix(struct mem *mem, size_t align, size_t size)
+{
+	void *ptr;
+
+	if (!mem->region)
+		return mem_alloc_aligned(mem, align, size);
+	if (mem_should_fail(mem))
+		return NULL;
+	ptr = region_alloc_prefix(mem->region, align, size);
+	if (ptr) {
+		mem->nr_live++;
+		account(mem, size);
+	}
+	return ptr;
+}
+
+static void *realloc_in(struct region *region, void *ptr, size_t old, size_t size)
+{
+	void *new = region_alloc(region, size);
+
+	if (new && ptr) {
+		memcpy(new, ptr, MIN(old, size));
+		region_free(region, ptr, old);
+	}
+	return new;
 }
 
 void *mem_realloc(struct mem *mem, void *ptr, size_t old, size_t size)
@@ -97,7 +133,7 @@ void *mem_realloc(struct mem *mem, void *ptr, size_t old, size_t size)
 
 	if (mem_should_fail(mem))
 		return NULL;
-	new = realloc(ptr, size);
+	new = mem->region ? realloc_in(mem->region, ptr, old, size) : realloc(ptr, size);
 	if (!new)
 		return NULL;
 	if (size > old)
@@ -116,7 +152,10 @@ void mem_free(struct mem *mem, void *ptr, size_t size)
 	SP_ASSERT(mem->nr_live > 0);
 	mem->nr_live--;
 	mem->live_bytes -= size;
-	free(ptr);
+	if (!mem->region)
+		free(ptr);
+	else if (!region_is_prefix(mem->region, ptr))
+		region_free(mem->region, ptr, size);
 }
 
 void pool_init(struct pool *pool, struct mem *mem, const char *name,
@@ -161,7 +200,13 @@ void *pool_alloc_raw(struct pool *pool)
 
 	if (mem_should_fail(pool->mem))
 		return NULL;
-	if (POOL_USES_MALLOC) {
+	if (pool->mem->region) {
+		object = region_alloc(pool->mem->region, pool->object_bytes);
+		if (!object)
+			return NULL;
+		account(pool->mem, pool->object_bytes);
+		pool->bytes += pool->object_bytes;
+	} else if (POOL_USES_MALLOC) {
 		struct pool_object *header = malloc(sizeof(*header) + pool->object_bytes);
 
 		if (!header)
@@ -203,6 +248,14 @@ void pool_free(struct pool *pool, void *object)
 	SP_ASSERT(pool->nr_used > 0);
 	pool->nr_used--;
 	pool->mem->nr_live--;
+	if (pool->mem->region) {
+		if (SP_DEBUG_LEVEL >= 1)
+			memset(object, 0x6b, pool->object_bytes);
+		pool->mem->live_bytes -= pool->object_bytes;
+		pool->bytes -= pool->object_bytes;
+		region_free(pool->mem->region, object, pool->object_bytes);
+		return;
+	}
 	if (POOL_USES_MALLOC) {
 		struct pool_object *header = (struct pool_object *)object - 1;
 
@@ -237,6 +290,9 @@ void pool_abandon(struct pool *pool)
 		pool->live = next;
 	}
 	pool->mem->nr_live -= pool->nr_used;
+	/* Whose objects they are, only the region's reset knows. */
+	if (pool->mem->region)
+		pool->mem->live_bytes -= pool->bytes;
 	while (chunk) {
 		struct pool_chunk *next = chunk->next;
 

@@ -10,6 +10,9 @@
  * in memory, which the tree walks feel. Under AddressSanitizer every pool
  * object is a malloc of its own, so that a use after free is caught.
  *
+ * An account may take everything from a region (region.h) instead of the C library; then pools have
+ * no chunks either, and a full region is out of memory.
+ *
  * Locking: none. One thread at a time uses an account and its pools; different
  * accounts are independent.
  *
@@ -25,7 +28,7 @@
 #ifndef SP_MEM_H
 #define SP_MEM_H
 
-#include "bits.h"
+#include "region.h"
 
 struct mem {
 	uint64_t nr_allocs;  /* allocations asked for so far, failed ones too */
@@ -35,14 +38,26 @@ struct mem {
 	uint64_t nr_live;    /* objects not yet freed */
 	uint64_t live_bytes; /* bytes taken from the system for this account */
 	uint64_t peak_bytes;
+	struct region *region; /* where all of it comes from; NULL: the C library */
 };
 
 void mem_init(struct mem *mem);
+void mem_init_in(struct mem *mem, struct region *region);
 
 /* Zeroed memory or NULL. Counted; may be told to fail. */
 void *mem_alloc(struct mem *mem, size_t size) SP_MUST_CHECK;
 /* Same, not zeroed and aligned to `align` (a power of two, at least 8). */
 void *mem_alloc_aligned(struct mem *mem, size_t align, size_t size) SP_MUST_CHECK;
+/*
+ * The same, for a large object that is used from its start only as far as mem_use_prefix() says:
+ * in a region, only that part counts as used.
+ */
+void *mem_alloc_prefix(struct mem *mem, size_t align, size_t size) SP_MUST_CHECK;
+static inline void mem_use_prefix(struct mem *mem, const void *ptr, size_t used)
+{
+	if (mem->region)
+		region_use_prefix(mem->region, ptr, used);
+}
 /*
  * Resizes an array of `old` bytes to `size` bytes; new bytes are zero. NULL
  * leaves the old array as it was.
@@ -72,7 +87,7 @@ void pool_init(struct pool *pool, struct mem *mem, const char *name,
 	       size_t object_bytes);
 /* Every object must have been freed, except where `abandon` says otherwise. */
 void pool_destroy(struct pool *pool);
-/* Frees everything, live objects too. */
+/* Frees everything, live objects too; in a region, those are free after its reset. */
 void pool_abandon(struct pool *pool);
 /* A zeroed object, or NULL. */
 void *pool_alloc(struct pool *pool) SP_MUST_CHECK;

@@ -74,7 +74,10 @@ static bool grow(struct frames *frames)
 		frames->blocks = array;
 		frames->max_blocks = max;
 	}
-	extent = mem_alloc_aligned(frames->mem, bytes == EXTENT_BYTES_MAX ? bytes : 64, bytes);
+	if (first)
+		extent = mem_alloc_aligned(frames->mem, bytes == EXTENT_BYTES_MAX ? bytes : 64, bytes);
+	else
+		extent = mem_alloc_prefix(frames->mem, 64, bytes);
 	if (!extent)
 		return false;
 	/* A refusal costs nothing but speed. */
@@ -143,6 +146,10 @@ static struct frame *create(struct frames *frames, uint32_t nid)
 
 	frame->pfn = frames->nr_frames - 1;
 	frame->nid = nid;
+	/* The first extent is a block, of which a tiny machine needs a few frames. */
+	if (frame->pfn < FRAME_BLOCK)
+		mem_use_prefix(frames->mem, frames->blocks[0].frames,
+			       frames->nr_frames * sizeof(*frame));
 	return frame;
 }
 

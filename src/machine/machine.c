@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine_region.h"
+
 static const char *const strategy_names[SP_NR_STRATEGIES] = {
 	[SP_STRATEGY_FULL] = "full",	 [SP_STRATEGY_ADDRESS] = "address",
 	[SP_STRATEGY_RETRY] = "retry",	 [SP_STRATEGY_INDEX] = "index",
@@ -52,7 +54,28 @@ static bool config_is_valid(const struct sp_config *c)
 	       (unsigned int)c->thp <= SP_THP_ALWAYS;
 }
 
-SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine **ret)
+static struct sp_machine *machine_alloc(struct region *region)
+{
+	struct sp_machine *m;
+
+	if (!region)
+		return calloc(1, sizeof(*m));
+	m = region_alloc_slow(region, 64, sizeof(*m));
+	if (m)
+		memset(m, 0, sizeof(*m));
+	return m;
+}
+
+static void machine_free(struct sp_machine *m, struct region *region)
+{
+	if (region)
+		region_free_slow(region, m, sizeof(*m));
+	else
+		free(m);
+}
+
+static int machine_create(struct region *region, const struct sp_config *config,
+			  struct sp_machine **ret)
 {
 	struct vm_config vm_config;
 	struct sp_config defaults;
@@ -65,7 +88,10 @@ SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine *
 	}
 	if (!config_is_valid(config))
 		return -EINVAL;
-	m = calloc(1, sizeof(*m));
+	/* A reader may be inside when the region is reset. */
+	if (region && config->concurrent_readers)
+		return -EINVAL;
+	m = machine_alloc(region);
 	if (!m)
 		return -ENOMEM;
 	CDS_INIT_LIST_HEAD(&m->processes);
@@ -75,6 +101,7 @@ SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine *
 		.thp = (enum thp_mode)config->thp,
 		.concurrent_readers = config->concurrent_readers,
 		.fail_allocation = config->fail_allocation,
+		.region = region,
 	};
 	err = vm_init(&m->vm, &vm_config, config->nr_nodes, config->nr_frames,
 		      config->nr_swap_slots, config->content_bytes);
@@ -87,6 +114,9 @@ SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine *
 	if (err)
 		goto destroy_rmap;
 	ksm_strategy_set(&m->vm, config->strategy);
+	/* A clock costs more than all of such a machine's walk. */
+	if (region)
+		rmap_of(&m->vm)->measure_time = false;
 	*ret = m;
 	return 0;
 
@@ -95,17 +125,30 @@ destroy_rmap:
 destroy_vm:
 	vm_destroy(&m->vm);
 free_machine:
-	free(m);
+	machine_free(m, region);
 	return err;
+}
+
+SP_API int sp_machine_create(const struct sp_config *config, struct sp_machine **ret)
+{
+	return machine_create(NULL, config, ret);
+}
+
+int machine_create_in(struct region *region, const struct sp_config *config,
+		      struct sp_machine **ret)
+{
+	return machine_create(region, config, ret);
 }
 
 SP_API void sp_machine_destroy(struct sp_machine *m)
 {
 	struct sp_process *p, *next_p;
 	struct sp_file *f, *next_f;
+	struct region *region;
 
 	if (!m)
 		return;
+	region = m->vm.mem.region;
 	cds_list_for_each_entry_safe(p, next_p, &m->processes, link) {
 		if (p->mm)
 			mm_exit(p->mm);
@@ -123,7 +166,7 @@ SP_API void sp_machine_destroy(struct sp_machine *m)
 	rmap_destroy(&m->vm);
 	vm_destroy(&m->vm);
 	SP_ASSERT(m->vm.mem.nr_live == 0);
-	free(m);
+	machine_free(m, region);
 }
 
 SP_API void sp_memory_usage(const struct sp_machine *m, struct sp_memory_usage *ret)

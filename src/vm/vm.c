@@ -29,8 +29,7 @@ int vm_init(struct vm *vm, const struct vm_config *config, uint32_t nr_nodes,
 
 	memset(vm, 0, sizeof(*vm));
 	vm->config = *config;
-	mem_init(&vm->mem);
-	vm->mem.fail_at = config->fail_allocation;
+	mem_init_in(&vm->mem, config->region);
 	vm->mem.fail_at = config->fail_allocation;
 	err = frames_init(&vm->frames, &vm->mem, nr_nodes, frames_per_node, content_bytes);
 	if (err)

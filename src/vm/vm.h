@@ -57,6 +57,7 @@ struct vm_config {
 	enum thp_mode thp;
 	bool concurrent_readers;
 	uint64_t fail_allocation; /* the Nth of the machine's account fails; 0: none */
+	struct region *region;    /* all memory is taken from; NULL: the C library */
 };
 
 struct vm_hooks {
