@@ -378,6 +378,15 @@ static void model_discard(struct call *c)
 	}
 }
 
+static void note_advice(struct model_page *pages, unsigned int nr, bool mergeable)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		pages[i].mergeable = mergeable;
+		if (!mergeable)
+			pages[i].past |= PAST_UNMERGED;
+	}
+}
+
 static bool do_madvise(struct call *c)
 {
 	c->result = sp_madvise(c->process->p, c->addr, c->length, c->step->arg);
@@ -385,9 +394,9 @@ static bool do_madvise(struct call *c)
 	case SP_MADV_DONTNEED:
 		model_discard(c);
 		break;
+	case SP_MADV_MERGEABLE:
 	case SP_MADV_UNMERGEABLE:
-		for (unsigned int i = 0; i < c->step->nr; i++)
-			c->pages[i].past |= PAST_UNMERGED;
+		note_advice(c->pages, c->step->nr, c->step->arg == SP_MADV_MERGEABLE);
 		break;
 	case SP_MADV_PAGEOUT:
 		note_swapped(c->t);
@@ -407,11 +416,8 @@ static bool do_mlock(struct call *c)
 
 static bool do_merge_any(struct call *c)
 {
-	struct trial_process *p = c->process;
-
-	c->result = sp_prctl_set_memory_merge(p->p, c->step->arg, 0, 0, 0);
-	for (unsigned int i = 0; i < MAX_PAGES && !c->step->arg; i++)
-		p->pages[i].past |= PAST_UNMERGED;
+	c->result = sp_prctl_set_memory_merge(c->process->p, c->step->arg, 0, 0, 0);
+	note_advice(c->process->pages, MAX_PAGES, c->step->arg);
 	return true;
 }
 

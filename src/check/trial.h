@@ -42,6 +42,7 @@ struct model_page {
 	bool mapped, readable, writable;
 	bool file;	/* a private mapping of the file ... */
 	uint8_t pgoff;	/* ... at this page of it */
+	bool mergeable; /* somebody asked for it: a hint for the generator, and no more */
 	uint8_t past;
 	uint64_t value; /* content_prefix() of what it holds */
 };
