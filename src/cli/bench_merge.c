@@ -43,12 +43,12 @@ struct engine_result {
 	struct sp_memory_usage usage;
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	interrupted = 1;
+	stopped = 1;
 }
 
 /*
@@ -77,7 +77,7 @@ static int fill(void *arg, uint64_t index, void *page)
 
 	for (unsigned int i = 0; i < SP_PAGE_SIZE / sizeof(*words); i++)
 		words[i] = random_next(&random);
-	return interrupted ? -EINTR : 0;
+	return stopped ? -EINTR : 0;
 }
 
 static int host_progress(void *arg, const struct host_merge_result *so_far)
@@ -86,7 +86,7 @@ static int host_progress(void *arg, const struct host_merge_result *so_far)
 	progress_line("bench merge: host: %" PRIu64 " scans, %" PRIu64 " pages scanned, %" PRIu64
 		      " sharing",
 		      so_far->nr_full_scans, so_far->pages_scanned, so_far->pages_sharing);
-	return interrupted ? -EINTR : 0;
+	return stopped ? -EINTR : 0;
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -113,7 +113,7 @@ static int engine_scan(struct sp_machine *m, struct engine_result *r)
 			err = sp_counter_get(m, "pages_sharing", &now);
 		if (err)
 			return err;
-		if (interrupted)
+		if (stopped)
 			return -EINTR;
 		if (pass > 2 && now == sharing)
 			break;

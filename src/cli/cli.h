@@ -51,7 +51,7 @@ bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max
 bool parse_duration(const char *option, const char *text, uint64_t min_ns, uint64_t max_ns,
 		    uint64_t *ret);
 /* The value of --strategy: sets chosen[s], of SP_NR_STRATEGIES, or all of them for "all". */
-bool parse_strategies(const char *text, bool *chosen);
+bool choose_strategies(const char *text, bool *chosen);
 
 /*
  * ^C: from here on, interrupted() says whether it came. A command that has not ended patience_ms

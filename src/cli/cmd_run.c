@@ -173,7 +173,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_STRATEGY:
 		a->chosen = true;
-		return parse_strategies(arg, a->options.strategies) ? 0 : EINVAL;
+		return choose_strategies(arg, a->options.strategies) ? 0 : EINVAL;
 	case KEY_SEED:
 		return parse_number("--seed", arg, 0, UINT64_MAX, &a->options.seed) ? 0 : EINVAL;
 	case KEY_JSON:
@@ -232,7 +232,7 @@ int cmd_run(int argc, char **argv)
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.chosen)
-		(void)parse_strategies("all", a.options.strategies);
+		(void)choose_strategies("all", a.options.strategies);
 	if (a.options.trace && a.options.json) {
 		complain("run: --trace and --json do not go together: both write to standard "
 			 "output");

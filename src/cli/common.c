@@ -160,7 +160,7 @@ bool parse_duration(const char *option, const char *text, uint64_t min_ns, uint6
 	return false;
 }
 
-bool parse_strategies(const char *text, bool *chosen)
+bool choose_strategies(const char *text, bool *chosen)
 {
 	struct suggestion near;
 	char names[128] = "all";
