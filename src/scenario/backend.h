@@ -144,5 +144,7 @@ struct backend_ops {
 };
 
 extern const struct backend_ops engine_backend;
+/* What is behind it; its processes' handles are struct sp_process. */
+struct sp_machine *engine_backend_machine(struct backend *b);
 
 #endif

@@ -14,6 +14,11 @@ struct backend {
 	struct content_store store;
 };
 
+struct sp_machine *engine_backend_machine(struct backend *b)
+{
+	return b->machine;
+}
+
 static struct sp_process *sp(struct backend_process *p)
 {
 	return (struct sp_process *)p;
