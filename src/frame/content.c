@@ -29,7 +29,7 @@ void content_store_init(struct content_store *store, struct mem *mem, uint32_t b
 	SP_ASSERT((bytes & (bytes - 1)) == 0);
 	pool_init(&store->buffers, mem, "content", bytes);
 	store->bytes = bytes;
-	memset(store->uniform_sum_valid, 0, sizeof(store->uniform_sum_valid));
+	memset(store->uniform_byte, 0, sizeof(store->uniform_byte));
 }
 
 void content_store_destroy(struct content_store *store)
@@ -149,15 +149,16 @@ int content_compare_rest(const struct content_store *store, content_t a, content
 uint32_t content_checksum(struct content_store *store, content_t c)
 {
 	uint8_t byte = content_byte(c);
+	uint32_t at = byte % CONTENT_NR_SUMS;
 
 	if (!content_is_uniform(c))
 		return (uint32_t)XXH64((const void *)c, store->bytes, 0);
-	if (!store->uniform_sum_valid[byte]) {
+	if (store->uniform_byte[at] != byte + 1) {
 		uint8_t page[CONTENT_BYTES_MAX];
 
 		memset(page, byte, store->bytes);
-		store->uniform_sum[byte] = (uint32_t)XXH64(page, store->bytes, 0);
-		store->uniform_sum_valid[byte] = true;
+		store->uniform_sum[at] = (uint32_t)XXH64(page, store->bytes, 0);
+		store->uniform_byte[at] = (uint16_t)(byte + 1);
 	}
-	return store->uniform_sum[byte];
+	return store->uniform_sum[at];
 }

@@ -38,11 +38,15 @@ typedef uintptr_t content_t;
 #define CONTENT_BYTES_MIN 8u
 #define CONTENT_BYTES_MAX 4096u
 
+/* A machine has few different ones, and this is part of each of millions of machines. */
+#define CONTENT_NR_SUMS 32u
+
 struct content_store {
 	struct pool buffers;
 	uint32_t bytes;              /* per page: power of two, 8..4096 */
-	uint32_t uniform_sum[256];   /* checksums of uniform contents */
-	bool uniform_sum_valid[256];
+	/* Checksums of uniform contents, the last met of those that share a place. */
+	uint32_t uniform_sum[CONTENT_NR_SUMS];
+	uint16_t uniform_byte[CONTENT_NR_SUMS]; /* whose: the byte, plus 1; 0: nobody's */
 };
 
 static inline content_t content_uniform(uint8_t byte)

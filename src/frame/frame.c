@@ -205,7 +205,7 @@ static int node_with_room(const struct frames *frames, int nid, uint32_t count)
 		if (node >= frames->nr_nodes)
 			node -= frames->nr_nodes;
 		if (!frames->limit_per_node ||
-		    frames->node[node].nr_used + count <= frames->limit_per_node)
+		    (uint64_t)frames->node[node].nr_used + count <= frames->limit_per_node)
 			return (int)node;
 	}
 	return -1;

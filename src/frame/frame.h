@@ -109,7 +109,7 @@ struct frames {
 	uint64_t limit_per_node;      /* 0: none */
 	struct {
 		uint32_t free;        /* last-in first-out; PFN_NONE: empty */
-		uint64_t nr_used;
+		uint32_t nr_used;
 	} node[FRAME_NODES_MAX];
 	struct frame *zero;           /* the zero page: pfn 0 */
 };

@@ -14,6 +14,11 @@
  * In tables of the upper three levels a word is either a huge PMD or the address
  * of a lower table with IS_TABLE set, which no entry has: pfns end far below it.
  *
+ * The window. Its 2 MiB count as having a table of PTEs, which is what faults ask before they map a
+ * huge page. The first entry elsewhere, or the first huge one, moves all into tables; they are
+ * allocated before anything changes. Each function looks for the window first: one branch that is
+ * always taken the same way, in a process that has tables.
+ *
  * What this does not do: reference counts, mapcounts and swap counts. Whoever sets
  * an entry keeps those.
  */
@@ -48,6 +53,22 @@ static unsigned int level_shift(unsigned int level)
 static unsigned int index_at(uint64_t addr, unsigned int level)
 {
 	return (unsigned int)(addr >> level_shift(level)) & (ENTRIES - 1);
+}
+
+static bool in_window(const struct page_table *pt, uint64_t addr)
+{
+	return addr - pt->window < PAGE_TABLE_WINDOW * PAGE_SIZE;
+}
+
+static unsigned int window_index(uint64_t addr)
+{
+	return (unsigned int)(addr >> PAGE_SHIFT) & (PAGE_TABLE_WINDOW - 1);
+}
+
+/* Lies in the 2 MiB of which the window is a part. */
+static bool near_window(const struct page_table *pt, uint64_t addr)
+{
+	return !((addr ^ pt->window) & HPAGE_PMD_MASK);
 }
 
 static bool is_used(const struct page_table_node *node, unsigned int index)
@@ -144,21 +165,35 @@ void page_table_init(struct page_table *pt, struct pool *nodes)
 	pt->nodes = nodes;
 	pt->root = NULL;
 	pt->nr_nodes = 0;
+	pt->no_window = false;
+	pt->windowed = false;
+	pt->window_used = 0;
 }
 
 void page_table_destroy(struct page_table *pt)
 {
 	page_table_trim(pt, 0, ADDR_END);
-	SP_ASSERT(!pt->root && !pt->nr_nodes);
+	SP_ASSERT(!pt->root && !pt->nr_nodes && !pt->windowed);
+}
+
+/* Under the window, a table that is not there would have no entry either. */
+static const pte_t *window_find(const struct page_table *pt, uint64_t addr)
+{
+	if (in_window(pt, addr) && pt->window_used >> window_index(addr) & 1)
+		return &pt->window_entry[window_index(addr)];
+	return near_window(pt, addr) ? &none : NULL;
 }
 
 const pte_t *page_table_find(const struct page_table *pt, uint64_t addr, bool *huge)
 {
-	const struct page_table_node *node = table_at(pt, addr, LEVEL_PMD);
+	const struct page_table_node *node;
 	unsigned int index;
 
 	if (huge)
 		*huge = false;
+	if (pt->windowed)
+		return window_find(pt, addr);
+	node = table_at(pt, addr, LEVEL_PMD);
 	if (!node)
 		return NULL;
 	index = index_at(addr, LEVEL_PMD);
@@ -217,17 +252,6 @@ static int prepare(struct page_table *pt, uint64_t addr, unsigned int level)
 	return 0;
 }
 
-int page_table_prepare(struct page_table *pt, uint64_t addr)
-{
-	return prepare(pt, addr, LEVEL_PTE);
-}
-
-int page_table_prepare_huge(struct page_table *pt, uint64_t addr)
-{
-	SP_ASSERT(!(addr & ~HPAGE_PMD_MASK));
-	return prepare(pt, addr, LEVEL_PMD);
-}
-
 /* Frees the tables that cover addr, from the lowest up, as long as they are empty. */
 static void free_empty(struct page_table *pt, uint64_t addr)
 {
@@ -255,12 +279,107 @@ static void free_empty(struct page_table *pt, uint64_t addr)
 	}
 }
 
+/* Tables in place of the window, with its entries; pt is as it was if there is no memory for them. */
+static int leave_window(struct page_table *pt)
+{
+	struct page_table_node *leaf;
+	uint64_t used = pt->window_used;
+	int err = prepare(pt, pt->window, LEVEL_PTE);
+
+	if (err)
+		return err;
+	pt->windowed = false;
+	leaf = table_at(pt, pt->window, LEVEL_PTE);
+	for (; used; used &= used - 1) {
+		unsigned int i = (unsigned int)__builtin_ctzll(used);
+
+		set_entry(leaf, index_at(pt->window, LEVEL_PTE) + i, pt->window_entry[i]);
+	}
+	return 0;
+}
+
+/* Undoes it. The window still holds what it held. */
+static void return_to_window(struct page_table *pt)
+{
+	struct page_table_node *leaf = table_at(pt, pt->window, LEVEL_PTE);
+
+	memset(leaf->used, 0, sizeof(leaf->used));
+	free_empty(pt, pt->window);
+	pt->windowed = true;
+}
+
+int page_table_prepare(struct page_table *pt, uint64_t addr)
+{
+	bool was_windowed = pt->windowed;
+	int err;
+
+	if (!pt->root && !pt->windowed && !pt->no_window) {
+		SP_ASSERT(addr < ADDR_END);
+		pt->windowed = true;
+		pt->window = addr & ~(PAGE_TABLE_WINDOW * PAGE_SIZE - 1);
+		pt->window_used = 0;
+		return 0;
+	}
+	if (was_windowed) {
+		if (in_window(pt, addr))
+			return 0;
+		err = leave_window(pt);
+		if (err)
+			return err;
+	}
+	err = prepare(pt, addr, LEVEL_PTE);
+	if (err && was_windowed)
+		return_to_window(pt);
+	return err;
+}
+
+int page_table_prepare_huge(struct page_table *pt, uint64_t addr)
+{
+	bool was_windowed = pt->windowed;
+	int err;
+
+	SP_ASSERT(!(addr & ~HPAGE_PMD_MASK));
+	if (was_windowed) {
+		err = leave_window(pt);
+		if (err)
+			return err;
+	}
+	err = prepare(pt, addr, LEVEL_PMD);
+	if (err && was_windowed)
+		return_to_window(pt);
+	return err;
+}
+
+static void window_set(struct page_table *pt, uint64_t addr, pte_t pte)
+{
+	unsigned int i = window_index(addr);
+
+	if (pte) {
+		if (!in_window(pt, addr))
+			SP_BUG("an entry is set in a table that does not exist");
+		pt->window_entry[i] = pte;
+		pt->window_used |= UINT64_C(1) << i;
+		return;
+	}
+	if (in_window(pt, addr))
+		pt->window_used &= ~(UINT64_C(1) << i);
+	/* As a table goes with its last entry, or was prepared in vain. */
+	if (!pt->window_used && near_window(pt, addr))
+		pt->windowed = false;
+}
+
 void page_table_set(struct page_table *pt, uint64_t addr, pte_t pte)
 {
-	struct page_table_node *node = table_at(pt, addr, LEVEL_PTE);
-	unsigned int index = index_at(addr, LEVEL_PTE);
+	struct page_table_node *node;
+	unsigned int index;
 
 	SP_ASSERT(!(pte & (IS_TABLE | PTE_HUGE)));
+	if (pt->windowed) {
+		window_set(pt, addr, pte);
+		return;
+	}
+	node = table_at(pt, addr, LEVEL_PTE);
+	index = index_at(addr, LEVEL_PTE);
 	if (pte) {
 		if (!node)
 			SP_BUG("an entry is set in a table that does not exist");
@@ -283,6 +402,7 @@ void page_table_set_huge(struct page_table *pt, uint64_t addr, pte_t pmd)
 	unsigned int index = index_at(addr, LEVEL_PMD);
 
 	SP_ASSERT(!(addr & ~HPAGE_PMD_MASK));
+	SP_ASSERT(!pt->windowed || (!pmd && !near_window(pt, addr)));
 	SP_ASSERT(!pmd || (pmd & PTE_HUGE));
 	SP_ASSERT(!(pmd & IS_TABLE));
 	if (!node) {
@@ -328,6 +448,8 @@ bool page_table_range_none(const struct page_table *pt, uint64_t addr)
 	unsigned int index = index_at(addr, LEVEL_PMD);
 
 	SP_ASSERT(!(addr & ~HPAGE_PMD_MASK));
+	if (pt->windowed)
+		return !pt->window_used || !near_window(pt, addr);
 	if (!node || !is_used(node, index))
 		return true;
 	return (node->entry[index] & IS_TABLE) && is_empty(as_table(node->entry[index]));
@@ -335,7 +457,7 @@ bool page_table_range_none(const struct page_table *pt, uint64_t addr)
 
 bool page_table_has_ptes(const struct page_table *pt, uint64_t addr)
 {
-	return table_at(pt, addr, LEVEL_PTE);
+	return pt->windowed ? near_window(pt, addr) : table_at(pt, addr, LEVEL_PTE) != NULL;
 }
 
 /* Trims the tables below this one; base is the first address that it covers. */
@@ -367,13 +489,41 @@ static void trim_node(struct page_table *pt, struct page_table_node *node, unsig
 
 void page_table_trim(struct page_table *pt, uint64_t start, uint64_t end)
 {
-	if (!pt->root || start >= end || start >= ADDR_END)
+	if (start >= end || start >= ADDR_END)
+		return;
+	if (pt->windowed) {
+		uint64_t table = pt->window & HPAGE_PMD_MASK;
+
+		if (!pt->window_used && start < table + HPAGE_PMD_SIZE && end > table)
+			pt->windowed = false;
+		return;
+	}
+	if (!pt->root)
 		return;
 	trim_node(pt, pt->root, LEVEL_TOP, 0, start, end);
 	if (is_empty(pt->root)) {
 		node_free(pt, pt->root);
 		pt->root = NULL;
 	}
+}
+
+static bool window_next(const struct page_table *pt, uint64_t *addr, uint64_t end, pte_t *pte)
+{
+	uint64_t used = pt->window_used, at;
+
+	if (*addr > pt->window) {
+		if (!in_window(pt, *addr))
+			return false;
+		used &= ~UINT64_C(0) << window_index(*addr);
+	}
+	if (!used)
+		return false;
+	at = pt->window + ((uint64_t)__builtin_ctzll(used) << PAGE_SHIFT);
+	if (at >= end)
+		return false;
+	*addr = at;
+	*pte = pt->window_entry[window_index(at)];
+	return true;
 }
 
 bool page_table_next(const struct page_table *pt, uint64_t *addr, uint64_t end, pte_t *pte,
@@ -383,6 +533,10 @@ bool page_table_next(const struct page_table *pt, uint64_t *addr, uint64_t end, 
 	unsigned int level = LEVEL_TOP;
 	uint64_t at = *addr;
 
+	if (pt->windowed) {
+		*huge = false;
+		return window_next(pt, addr, end, pte);
+	}
 	if (!node)
 		return false;
 	end = MIN(end, ADDR_END);
@@ -458,11 +612,28 @@ static const char *validate_node(const struct page_table_node *node, unsigned in
 	return NULL;
 }
 
+static const char *validate_window(const struct page_table *pt)
+{
+	if (pt->root || pt->nr_nodes)
+		return "there are tables besides the window";
+	if (pt->window >= ADDR_END || (pt->window & (PAGE_TABLE_WINDOW * PAGE_SIZE - 1)))
+		return "the window is not aligned";
+	for (uint64_t used = pt->window_used; used; used &= used - 1) {
+		const char *wrong = validate_entry(pt->window_entry[__builtin_ctzll(used)], false);
+
+		if (wrong)
+			return wrong;
+	}
+	return NULL;
+}
+
 const char *page_table_validate(const struct page_table *pt)
 {
 	uint64_t nr_nodes = 0;
 	const char *wrong;
 
+	if (pt->windowed)
+		return validate_window(pt);
 	if (pt->root) {
 		wrong = validate_node(pt->root, LEVEL_TOP, &nr_nodes);
 		if (wrong)

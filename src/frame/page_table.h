@@ -20,6 +20,11 @@
  * A table knows which of its entries are in use, so an empty table is freed when
  * its last entry goes, and a walk over a range skips what is not there.
  *
+ * While all PTEs lie in one window of 64 pages there are no tables at all: the entries are kept in
+ * the struct itself, and nobody can tell the difference but by the time and memory that it takes. A
+ * search makes millions of processes of a few pages; real ones leave the window at once, and come
+ * back to it when their last table goes.
+ *
  * Locking: the mm's mmap_lock for reading or writing keeps tables alive; in
  * walks, the anon_vma lock does (free_pgtables unlinks the VMA from its
  * anon_vma first). Entries change under the machine's one-thread rule.
@@ -86,10 +91,17 @@ static inline bool pte_is_ksm_zero(pte_t pte)
 
 struct page_table_node; /* 512 entries of one level */
 
+#define PAGE_TABLE_WINDOW 64u /* pages, aligned to as many */
+
 struct page_table {
 	struct pool *nodes;           /* the machine's pool of tables */
 	struct page_table_node *root; /* NULL while there are no tables */
 	uint64_t nr_nodes;
+	bool no_window;               /* tables from the first entry on (tests of tables) */
+	bool windowed;                /* prepared: entries are below, and root is NULL */
+	uint64_t window;              /* the first address of the window */
+	uint64_t window_used;         /* one bit for each entry; others are undefined */
+	pte_t window_entry[PAGE_TABLE_WINDOW];
 };
 
 void page_table_pool_init(struct pool *pool, struct mem *mem);

@@ -17,6 +17,8 @@
  *	smart_scan.c     leaving out what never merges
  *	daemon.c         batches and sleeps in simulated time
  *	advisor.c        how many pages a batch has
+ *	walk.c           the reverse walk of a KSM page
+ *	reach.c          what a walk would reach, counted
  *	swapin.c         swap-in and migration of KSM pages
  *	knobs.c, counters.c, validate.c
  *
@@ -66,7 +68,7 @@ int ksm_init(struct vm *vm)
 	ksm->vm = vm;
 	ksm->knobs = default_knobs;
 	ksm->strategy = SP_STRATEGY_FULL;
-	mutex_setup(&ksm->thread_mutex, RANK_ksm_thread_mutex);
+	mutex_setup(&ksm->thread_mutex, RANK_ksm_thread_mutex, vm->config.region != NULL);
 	pool_init(&ksm->item_pool, &vm->mem, "rmap_item", sizeof(struct ksm_rmap_item));
 	pool_init(&ksm->node_pool, &vm->mem, "stable_node", sizeof(struct ksm_stable_node));
 	pool_init(&ksm->slot_pool, &vm->mem, "ksm_mm_slot", sizeof(struct ksm_mm_slot));
@@ -83,6 +85,7 @@ int ksm_init(struct vm *vm)
 	vm->hooks.ksm_might_need_to_copy = ksm_hook_might_need_to_copy;
 	vm->hooks.ksm_zero_page_gone = ksm_hook_zero_page_gone;
 	vm->hooks.rmap_walk_ksm = rmap_walk_ksm;
+	vm->hooks.ksm_count_reached = ksm_hook_count_reached;
 	vm->hooks.ksm_migrate_frame = ksm_hook_migrate_frame;
 	vm->hooks.ksm_pte_moved = ksm_hook_pte_moved;
 	return 0;
@@ -110,6 +113,7 @@ void ksm_destroy(struct vm *vm)
 	vm->hooks.ksm_might_need_to_copy = NULL;
 	vm->hooks.ksm_zero_page_gone = NULL;
 	vm->hooks.rmap_walk_ksm = NULL;
+	vm->hooks.ksm_count_reached = NULL;
 	vm->hooks.ksm_migrate_frame = NULL;
 	vm->hooks.ksm_pte_moved = NULL;
 	pool_destroy(&ksm->item_pool);

@@ -276,6 +276,10 @@ struct frame *ksm_hook_might_need_to_copy(struct frame *frame, struct vma *vma, 
 void ksm_hook_migrate_frame(struct frame *dst, struct frame *src);
 void ksm_hook_pte_moved(struct vm *vm, struct frame *frame);
 
+/* ---- reach.c ---- */
+bool ksm_hook_count_reached(struct vm *vm, struct frame *frame, enum sp_strategy strategy,
+			    uint64_t *ret);
+
 /* ---- walk.c ---- */
 void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc);
 /* W3: a swapped-in KSM frame was mapped as is: its index need not be any item's (V6), so `direct`

@@ -58,11 +58,10 @@ static struct sp_machine *machine_alloc(struct region *region)
 {
 	struct sp_machine *m;
 
-	if (!region)
-		return calloc(1, sizeof(*m));
-	m = region_alloc_slow(region, 64, sizeof(*m));
+	/* vm_init() clears what is most of it. */
+	m = region ? region_alloc_slow(region, 64, sizeof(*m)) : malloc(sizeof(*m));
 	if (m)
-		memset(m, 0, sizeof(*m));
+		memset((char *)m + sizeof(m->vm), 0, sizeof(*m) - sizeof(m->vm));
 	return m;
 }
 

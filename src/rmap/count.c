@@ -8,11 +8,15 @@
  * of the round before, so that each is counted once, however often the walk meets it, and no round
  * needs more than the array.
  *
+ * A KSM page of a machine of few mms is not even walked: ksm/ asks each mm (reach.c).
+ *
  * Locks: takes the frame's, and the walk its own.
  */
 #include "entry.h"
 
 #define SLICE 32
+/* Up to here it is quicker to ask each mm than to walk. */
+#define FEW_MMS 8
 
 struct slice {
 	struct pte_ref refs[SLICE]; /* ascending, each once */
@@ -73,6 +77,9 @@ uint64_t rmap_count_reached(struct vm *vm, struct frame *frame, enum sp_strategy
 	/* Nothing to reach, and the anon_vma may be gone. */
 	if (!frame->mapcount)
 		return 0;
+	if (frame_is_ksm(frame) && vm->mm_pool.nr_used <= FEW_MMS && vm->hooks.ksm_count_reached &&
+	    vm->hooks.ksm_count_reached(vm, frame, strategy, &count))
+		return count;
 	s.pfn = frame_pfn(&vm->frames, frame);
 	s.bounded = false;
 	frame_lock(frame);

@@ -159,6 +159,9 @@ static unsigned int worst_case(const struct range_tree *tree, unsigned int updat
 {
 	unsigned int height = tree->height + 1 + updates / (RANGE_FANOUT - 1);
 
+	/* A leaf with room for all of them, which nobody copies, is all that a tiny process needs. */
+	if (!tree->has_readers && tree->height <= 1 && tree->nr_entries + updates <= RANGE_FANOUT)
+		return !tree->height;
 	return updates * (tree->has_readers ? 2 * height - 1 : height);
 }
 

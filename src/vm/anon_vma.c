@@ -45,7 +45,7 @@ static struct anon_vma *anon_vma_alloc(struct vm *vm)
 	anon_vma->refcount = 1;
 	anon_vma->root = anon_vma;
 	anon_vma->parent = anon_vma;
-	rwsem_init(&anon_vma->rwsem, RANK_anon_vma);
+	rwsem_init(&anon_vma->rwsem, RANK_anon_vma, vm->config.region != NULL);
 	return anon_vma;
 }
 

@@ -32,7 +32,7 @@ int mm_create(struct vm *vm, struct mm **ret)
 	mm->users = 1;
 	mm->count = 1;
 	mm->mmap_base = MMAP_BASE;
-	rwsem_init(&mm->mmap_lock, RANK_mmap_lock);
+	rwsem_init(&mm->mmap_lock, RANK_mmap_lock, vm->config.region != NULL);
 	range_tree_init(&mm->vmas, &vm->mem, vm->config.concurrent_readers);
 	page_table_init(&mm->pt, &vm->table_pool);
 	cds_list_add_tail(&mm->link, &vm->mms);

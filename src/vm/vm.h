@@ -24,6 +24,7 @@
 #include "range_tree.h"
 #include "report.h"
 #include "rwsem.h"
+#include "samepage.h"
 #include "swap.h"
 
 struct mm;
@@ -80,6 +81,9 @@ struct vm_hooks {
 	void (*ksm_zero_page_gone)(struct mm *mm);
 	/* Reverse walk of a KSM frame (locked). */
 	void (*rmap_walk_ksm)(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc);
+	/* rmap_count_reached() of a KSM frame, in a machine of few mms; false: to be walked. */
+	bool (*ksm_count_reached)(struct vm *vm, struct frame *frame, enum sp_strategy strategy,
+				  uint64_t *ret);
 	/* mremap moved a PTE of this KSM frame without breaking it (its VMA is not mergeable). */
 	void (*ksm_pte_moved)(struct vm *vm, struct frame *frame);
 	/* dst takes src's place (W5); both locked. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Page tables against a flat array: a few 2 MiB areas, some adjacent, some at the
- * ends of the address space, so that tables of every level come and go.
+ * ends of the address space, so that tables of every level come and go; and the window
+ * that serves while all entries are close together. Tests that count tables do without it.
  */
 #include "frame_test.h"
 
@@ -20,6 +21,7 @@ static void table_init(struct table *t)
 	mem_init(&t->mem);
 	page_table_pool_init(&t->pool, &t->mem);
 	page_table_init(&t->pt, &t->pool);
+	t->pt.no_window = true;
 }
 
 static void table_destroy(struct table *t)
@@ -204,6 +206,7 @@ static const uint64_t areas[] = {
 
 struct model {
 	struct table t;
+	bool window; /* most steps are close together, so that it is left and come back to */
 	pte_t pte[NR_AREAS][HPAGE_PMD_NR];
 	pte_t pmd[NR_AREAS];
 };
@@ -283,10 +286,15 @@ static void model_step(struct model *m, struct random *r)
 		PTE_MIGRATION | PTE_WRITE,
 	};
 	uint32_t a = random_below(r, NR_AREAS), i = random_below(r, HPAGE_PMD_NR);
-	uint64_t addr = areas[a] + i * PAGE_SIZE, end;
+	uint64_t addr, end;
 	uint64_t kind = kinds[random_below(r, ARRAY_SIZE(kinds))];
 	pte_t pte = pte_make(random_next(r) & UINT32_MAX, kind);
 
+	if (m->window && random_below(r, 8)) {
+		a = 1;
+		i = random_below(r, PAGE_TABLE_WINDOW) + (random_below(r, 8) ? 0 : PAGE_TABLE_WINDOW);
+	}
+	addr = areas[a] + i * PAGE_SIZE;
 	switch (random_below(r, 8)) {
 	case 0:
 	case 1:
@@ -340,22 +348,8 @@ static void model_step(struct model *m, struct random *r)
 	model_check_entry(m, random_below(r, NR_AREAS), random_below(r, HPAGE_PMD_NR));
 }
 
-static void test_model(void **state)
+static void model_clear(struct model *m)
 {
-	struct random r = test_random();
-	struct model *m = calloc(1, sizeof(*m));
-
-	(void)state;
-	assert_non_null(m);
-	table_init(&m->t);
-	for (int step = 0; step < 6000; step++) {
-		model_step(m, &r);
-		assert_valid(&m->t.pt);
-		if (step % 64 == 0)
-			model_check_walk(m, random_addr(&r), random_addr(&r));
-		if (step % 512 == 0)
-			model_check_walk(m, 0, TASK_SIZE + PAGE_SIZE);
-	}
 	for (uint32_t a = 0; a < NR_AREAS; a++) {
 		if (m->pmd[a])
 			page_table_set_huge(&m->t.pt, areas[a], 0);
@@ -365,14 +359,54 @@ static void test_model(void **state)
 		assert_true(page_table_range_none(&m->t.pt, areas[a]));
 		assert_false(page_table_has_ptes(&m->t.pt, areas[a]));
 	}
+	memset(m->pte, 0, sizeof(m->pte));
+	memset(m->pmd, 0, sizeof(m->pmd));
 	/* Nothing but tables of upper levels that huge pages were prepared for. */
 	page_table_trim(&m->t.pt, 0, TASK_SIZE + PAGE_SIZE);
 	assert_int_equal(m->t.pt.nr_nodes, 0);
+}
+
+static void run_model(bool window)
+{
+	struct random r = test_random();
+	struct model *m = calloc(1, sizeof(*m));
+	unsigned int nr_windowed = 0;
+
+	assert_non_null(m);
+	table_init(&m->t);
+	m->window = window;
+	m->t.pt.no_window = !window;
+	for (int step = 0; step < 6000; step++) {
+		model_step(m, &r);
+		assert_valid(&m->t.pt);
+		nr_windowed += m->t.pt.windowed;
+		/* All goes, from wherever it is: the next entry opens a window again. */
+		if (window && step % 40 == 0)
+			model_clear(m);
+		if (step % 64 == 0)
+			model_check_walk(m, random_addr(&r), random_addr(&r));
+		if (step % 512 == 0)
+			model_check_walk(m, 0, TASK_SIZE + PAGE_SIZE);
+	}
+	assert_true(window ? nr_windowed > 100 && nr_windowed < 5900 : !nr_windowed);
+	model_clear(m);
 	table_destroy(&m->t);
 	free(m);
 }
 
-static bool failing_body(struct mem *mem)
+static void test_model(void **state)
+{
+	(void)state;
+	run_model(false);
+}
+
+static void test_window_model(void **state)
+{
+	(void)state;
+	run_model(true);
+}
+
+static bool fail_somewhere(struct mem *mem, bool no_window)
 {
 	static const uint64_t addrs[] = {
 		UINT64_C(0x1000),
@@ -387,6 +421,7 @@ static bool failing_body(struct mem *mem)
 
 	page_table_pool_init(&pool, mem);
 	page_table_init(&pt, &pool);
+	pt.no_window = no_window;
 	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
 		uint64_t nr_nodes = pt.nr_nodes;
 		int err = page_table_prepare(&pt, addrs[i]);
@@ -428,10 +463,82 @@ static bool failing_body(struct mem *mem)
 	return failed;
 }
 
+static bool fail_with_tables(struct mem *mem)
+{
+	return fail_somewhere(mem, true);
+}
+
+static bool fail_from_the_window(struct mem *mem)
+{
+	return fail_somewhere(mem, false);
+}
+
 static void test_allocation_failures(void **state)
 {
 	(void)state;
-	sweep_allocation_failures(failing_body);
+	sweep_allocation_failures(fail_with_tables);
+	sweep_allocation_failures(fail_from_the_window);
+}
+
+/* What a fault sees of the window: its 2 MiB have a table, nothing else has. */
+static void test_window(void **state)
+{
+	uint64_t area = UINT64_C(0x40000000), addr = area + 3 * PAGE_TABLE_WINDOW * PAGE_SIZE, at;
+	struct table t;
+	bool huge;
+	pte_t pte;
+
+	(void)state;
+	table_init(&t);
+	t.pt.no_window = false;
+	page_table_set(&t.pt, addr, 0);
+	assert_false(page_table_has_ptes(&t.pt, addr));
+	assert_int_equal(page_table_prepare(&t.pt, addr + PAGE_SIZE), 0);
+	assert_int_equal(t.mem.nr_allocs, 0);
+	assert_true(page_table_has_ptes(&t.pt, area));
+	assert_true(page_table_has_ptes(&t.pt, area + HPAGE_PMD_SIZE - 1));
+	assert_false(page_table_has_ptes(&t.pt, area + HPAGE_PMD_SIZE));
+	assert_false(page_table_has_ptes(&t.pt, area - 1));
+	assert_true(page_table_range_none(&t.pt, area));
+	assert_non_null(page_table_find(&t.pt, area, NULL));
+	assert_null(page_table_find(&t.pt, area - PAGE_SIZE, NULL));
+	page_table_set(&t.pt, addr + PAGE_SIZE, pte_make(1, PTE_PRESENT));
+	page_table_set(&t.pt, addr + 63 * PAGE_SIZE, pte_make(2, PTE_SWAP));
+	assert_false(page_table_range_none(&t.pt, area));
+	assert_true(page_table_range_none(&t.pt, area + HPAGE_PMD_SIZE));
+	assert_valid(&t.pt);
+	/* An end before the entry, and at it. */
+	at = addr + 2 * PAGE_SIZE;
+	assert_false(page_table_next(&t.pt, &at, addr + 63 * PAGE_SIZE, &pte, &huge));
+	at = 0;
+	assert_true(page_table_next(&t.pt, &at, addr + 2 * PAGE_SIZE, &pte, &huge));
+	assert_int_equal(at, addr + PAGE_SIZE);
+	assert_false(huge);
+	/* Its neighbour makes tables of it. */
+	assert_int_equal(page_table_prepare(&t.pt, addr + 64 * PAGE_SIZE), 0);
+	assert_int_equal(t.pt.nr_nodes, 4);
+	assert_int_equal(find(&t.pt, addr + PAGE_SIZE), pte_make(1, PTE_PRESENT));
+	assert_int_equal(find(&t.pt, addr + 63 * PAGE_SIZE), pte_make(2, PTE_SWAP));
+	assert_valid(&t.pt);
+	page_table_set(&t.pt, addr + PAGE_SIZE, 0);
+	page_table_set(&t.pt, addr + 63 * PAGE_SIZE, 0);
+	assert_int_equal(t.pt.nr_nodes, 0);
+	/* A huge entry too, and what was prepared in vain goes by a trim of its 2 MiB. */
+	assert_int_equal(page_table_prepare(&t.pt, addr), 0);
+	page_table_trim(&t.pt, area + HPAGE_PMD_SIZE, TASK_SIZE);
+	page_table_trim(&t.pt, 0, area);
+	assert_true(page_table_has_ptes(&t.pt, addr));
+	page_table_trim(&t.pt, area, area + PAGE_SIZE);
+	assert_false(page_table_has_ptes(&t.pt, addr));
+	assert_int_equal(page_table_prepare(&t.pt, addr), 0);
+	page_table_set(&t.pt, addr, pte_make(1, PTE_PRESENT));
+	assert_int_equal(page_table_prepare_huge(&t.pt, area + HPAGE_PMD_SIZE), 0);
+	page_table_set_huge(&t.pt, area + HPAGE_PMD_SIZE, pte_make(512, PTE_PRESENT | PTE_HUGE));
+	assert_valid(&t.pt);
+	assert_int_equal(t.pt.nr_nodes, 4);
+	page_table_set_huge(&t.pt, area + HPAGE_PMD_SIZE, 0);
+	page_table_set(&t.pt, addr, 0);
+	table_destroy(&t);
 }
 
 int main(void)
@@ -442,6 +549,8 @@ int main(void)
 		cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_validate_notices),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_window_model),
 		cmocka_unit_test(test_allocation_failures),
 	};
 

@@ -47,6 +47,10 @@ static uint64_t compare(struct fixture *f)
 				assert_int_equal(nr, reached(f, frame, s));
 			else
 				assert_int_equal(nr, 0);
+			/* Walked, as where there are more mms or mappings. */
+			f->vm.hooks.ksm_count_reached = NULL;
+			assert_int_equal(rmap_count_reached(&f->vm, frame, s), nr);
+			f->vm.hooks.ksm_count_reached = ksm_hook_count_reached;
 			total += nr;
 		}
 	}

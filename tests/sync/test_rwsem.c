@@ -26,9 +26,9 @@ static struct mutex mutex;
 static int set_up(void **state)
 {
 	(void)state;
-	rwsem_init(&sem, RANK_mmap_lock);
-	rwsem_init(&other, RANK_anon_vma);
-	mutex_setup(&mutex, RANK_ksm_thread_mutex);
+	rwsem_init(&sem, RANK_mmap_lock, false);
+	rwsem_init(&other, RANK_anon_vma, false);
+	mutex_setup(&mutex, RANK_ksm_thread_mutex, false);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ static void test_child_nests_in_parent(void **state)
 	struct rwsem child;
 
 	(void)state;
-	rwsem_init(&child, RANK_mmap_lock);
+	rwsem_init(&child, RANK_mmap_lock, false);
 	rwsem_write_lock(&sem);
 	rwsem_write_lock_nested(&child, RANK_mmap_lock_nested);
 	assert_true(rwsem_held(&child));
@@ -297,6 +297,72 @@ static void test_order_is_checked(void **state)
 	expect_allowed(try_out_of_order);
 }
 
+/* ---- Locks of a machine that nobody else knows ---- */
+
+static void set_up_alone(void)
+{
+	rwsem_init(&sem, RANK_mmap_lock, true);
+	mutex_setup(&mutex, RANK_ksm_thread_mutex, true);
+}
+
+/* Past the rank checker, as in a build without it. */
+static void alone_write_in_read(void)
+{
+	set_up_alone();
+	rwsem_read_lock(&sem);
+	rank_release(RANK_mmap_lock, &sem);
+	rwsem_write_lock(&sem);
+}
+
+static void alone_read_in_write(void)
+{
+	set_up_alone();
+	rwsem_write_lock(&sem);
+	rank_release(RANK_mmap_lock, &sem);
+	rwsem_read_lock(&sem);
+}
+
+static void alone_mutex_twice(void)
+{
+	set_up_alone();
+	mutex_acquire(&mutex);
+	rank_release(RANK_ksm_thread_mutex, &mutex);
+	mutex_acquire(&mutex);
+}
+
+static void alone_out_of_order(void)
+{
+	set_up_alone();
+	rwsem_read_lock(&sem);
+	mutex_acquire(&mutex);
+}
+
+static void test_alone(void **state)
+{
+	(void)state;
+	set_up_alone();
+	rwsem_read_lock(&sem);
+	assert_true(rwsem_held(&sem));
+	rwsem_read_unlock(&sem);
+	assert_true(rwsem_read_trylock(&sem));
+	rwsem_read_unlock(&sem);
+	rwsem_write_lock_nested(&sem, RANK_mmap_lock_nested);
+	assert_false(rwsem_read_trylock(&sem));
+	rwsem_write_unlock(&sem);
+	rwsem_write_lock(&sem);
+	rwsem_write_unlock(&sem);
+	mutex_acquire(&mutex);
+	assert_true(mutex_held(&mutex));
+	mutex_release(&mutex);
+	rank_assert_none_held();
+	rwsem_destroy(&sem);
+	mutex_teardown(&mutex);
+	expect_violation(alone_write_in_read, "write lock of a lock that is held", "");
+	expect_violation(alone_read_in_write, "held for write", "");
+	expect_violation(alone_mutex_twice, "mutex: taken twice", "");
+	expect_violation(alone_out_of_order, "taken below: ksm_thread_mutex", "holding: mmap_lock");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_child_nests_in_parent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mutex, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_order_is_checked, set_up, tear_down),
+		cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
