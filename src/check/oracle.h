@@ -63,6 +63,13 @@ bool oracle_check(struct trial *t, unsigned int oracles, unsigned int index, con
  */
 int oracle_run(struct trial *t, const struct sequence *s, enum sp_strategy strategy,
 	       unsigned int oracles, struct verdict *v, uint64_t *nr_steps) SP_CHECK;
+/*
+ * The features of an entry at addr that maps the frame, as the machine shows them; past: enum page_past.
+ * FEATURE_LINUX included. For causes of machines that no trial runs (against.h).
+ */
+uint16_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct frame *frame,
+			 unsigned int past);
+
 /* The failure of that cause in the verdict, or NULL. */
 const struct failure *verdict_find(const struct verdict *v, const struct cause *cause);
 

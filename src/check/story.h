@@ -7,6 +7,12 @@
  * Everything it expects has been seen: each expectation is what a trial did under that strategy. The
  * text is then parsed and run as `samepage run` would; a story that does not hold is an error of ours and is
  * reported as such, never printed as a finding.
+ *
+ *	struct story_origin origin = {SP_STRATEGY_INDEX, seed, number, nr_steps};
+ *
+ *	err = story_write(t, &sequence, verdict_find(&v, &cause), &origin, &text);
+ *	fputs(text, err ? stderr : stdout);
+ *	free(text);
  */
 #ifndef SP_STORY_H
 #define SP_STORY_H
@@ -20,8 +26,8 @@ struct story_origin {
 };
 
 /*
- * 0 and *ret, a string to free(). -ENOMEM; -EINVAL when the sequence does not fail for that cause;
- * -EPROTO when the scenario does not show what the trial did (why: in *ret, to free too).
+ * 0 and *ret, a string to free(). -ENOMEM (*ret is NULL); -EINVAL when the sequence does not fail for that
+ * cause (NULL too); -EPROTO when the scenario does not show what the trial did (why: in *ret, to free too).
  */
 int story_write(struct trial *t, const struct sequence *s, const struct failure *failure,
 		const struct story_origin *origin, char **ret) SP_CHECK;
