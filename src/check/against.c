@@ -2,9 +2,9 @@
 /*
  * A backend that watches; see against.h.
  *
- * Handles are the engine's own. What a watched operation needs to find again is reached through the machine:
- * its audit function is ours, with the watch as argument, and passes on what it is told to the
- * interpreter's.
+ * Handles are the engine's own. What a watched operation needs to find again is reached through
+ * the machine: its audit function is ours, with the watch as argument, and passes on what it is
+ * told to the interpreter's.
  */
 #include "against.h"
 
@@ -15,7 +15,7 @@
 #include "past.h"
 
 /* Frames that may be looked at for each operation, and entries of one that is worth a look. */
-#define LOOK_FRAMES 256
+#define LOOK_FRAMES  256
 #define LOOK_ENTRIES 256
 
 struct watch {
@@ -190,7 +190,8 @@ static void remember_fork(struct watch *w, struct mm *parent, struct mm *child)
 	}
 }
 
-static void remember_move(struct watch *w, struct mm *mm, uint64_t from, uint64_t to, uint64_t length)
+static void remember_move(struct watch *w, struct mm *mm, uint64_t from, uint64_t to,
+			  uint64_t length)
 {
 	for (uint64_t at = 0; at < length; at += SP_PAGE_SIZE) {
 		unsigned int bits = past_get(&w->past, mm->id, from + at);
@@ -224,8 +225,8 @@ static int watch_exit(struct backend_process *p)
 	return err;
 }
 
-static int watch_mmap(struct backend_process *p, uint64_t addr, uint64_t length, int prot, int flags,
-		      struct backend_file *file, uint64_t pgoff)
+static int watch_mmap(struct backend_process *p, uint64_t addr, uint64_t length, int prot,
+		      int flags, struct backend_file *file, uint64_t pgoff)
 {
 	struct watch *w = watch_of(p);
 	int err = engine_backend.mmap(p, addr, length, prot, flags, file, pgoff);
@@ -324,7 +325,8 @@ static int watch_fill(struct backend_process *p, uint64_t addr, uint64_t length,
 	return err;
 }
 
-static int watch_fill_random(struct backend_process *p, uint64_t addr, uint64_t length, uint64_t seed)
+static int watch_fill_random(struct backend_process *p, uint64_t addr, uint64_t length,
+			     uint64_t seed)
 {
 	struct watch *w = watch_of(p);
 	int err = engine_backend.fill_random(p, addr, length, seed);
@@ -502,7 +504,8 @@ int against_causes(const struct scenario *scenario, enum sp_strategy strategy, s
 	err = scenario_run(scenario, &options, &result);
 	if (!err) {
 		err = w.err;
-		if (!err && (result->verdict == SCENARIO_ERROR || result->verdict == SCENARIO_CANNOT))
+		if (!err &&
+		    (result->verdict == SCENARIO_ERROR || result->verdict == SCENARIO_CANNOT))
 			err = -EINVAL;
 		scenario_result_destroy(result);
 	}

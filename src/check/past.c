@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Open addressing with linear probing; entries are never taken out, only emptied of bits. See past.h. */
+/*
+ * Open addressing with linear probing; entries are never taken out, only emptied of bits. See
+ * past.h.
+ */
 #include "past.h"
 
 #include <errno.h>
@@ -20,7 +23,8 @@ void past_destroy(struct past *past)
 /* The page's entry, or the free one where it would be. There is a free one. */
 static struct past_entry *find(const struct past *past, uint32_t mm_id, uint64_t addr)
 {
-	uint64_t hash = (addr / SP_PAGE_SIZE ^ (uint64_t)mm_id << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash =
+		(addr / SP_PAGE_SIZE ^ (uint64_t)mm_id << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
 	for (uint64_t i = hash >> 32;; i++) {
 		struct past_entry *entry = &past->entries[i & (past->room - 1)];

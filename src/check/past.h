@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The past of pages (enum page_past) by mm and address, for machines of any size: a hash table that has
- * an entry for each page that has one.
+ * The past of pages (enum page_past) by mm and address, for machines of any size: a hash table
+ * that has an entry for each page that has one.
  *
  * Locks: none.
  *

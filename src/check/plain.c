@@ -13,14 +13,14 @@
 static unsigned int kind_cost(const struct step *step)
 {
 	static const uint8_t costs[NR_STEP_KINDS] = {
-		[STEP_PROCESS] = 1,	[STEP_FORK] = 3,   [STEP_EXIT] = 3,
-		[STEP_MAP] = 2,		[STEP_MAP_FILE] = 7, [STEP_MUNMAP] = 3,
-		[STEP_MREMAP] = 4,	[STEP_MREMAP_KEEP] = 7, [STEP_RESIZE] = 6,
-		[STEP_MPROTECT] = 6,	[STEP_MADVISE] = 2, [STEP_MLOCK] = 5,
-		[STEP_MUNLOCK] = 5,	[STEP_MERGE_ANY] = 6, [STEP_FILL] = 3,
-		[STEP_TOUCH] = 2,	[STEP_SWAPOUT] = 3, [STEP_MIGRATE] = 3,
-		[STEP_HOLD] = 3,	[STEP_DROP] = 2,   [STEP_RECLAIM] = 7,
-		[STEP_COMPACT] = 7,	[STEP_SCAN] = 1,   [STEP_SCAN_PAGES] = 7,
+		[STEP_PROCESS] = 1,  [STEP_FORK] = 3,	     [STEP_EXIT] = 3,
+		[STEP_MAP] = 2,	     [STEP_MAP_FILE] = 7,    [STEP_MUNMAP] = 3,
+		[STEP_MREMAP] = 4,   [STEP_MREMAP_KEEP] = 7, [STEP_RESIZE] = 6,
+		[STEP_MPROTECT] = 6, [STEP_MADVISE] = 2,     [STEP_MLOCK] = 5,
+		[STEP_MUNLOCK] = 5,  [STEP_MERGE_ANY] = 6,   [STEP_FILL] = 3,
+		[STEP_TOUCH] = 2,    [STEP_SWAPOUT] = 3,     [STEP_MIGRATE] = 3,
+		[STEP_HOLD] = 3,     [STEP_DROP] = 2,	     [STEP_RECLAIM] = 7,
+		[STEP_COMPACT] = 7,  [STEP_SCAN] = 1,	     [STEP_SCAN_PAGES] = 7,
 		[STEP_KNOB] = 7,
 	};
 
@@ -378,7 +378,8 @@ static void add_smaller_arguments(struct variants *v, const struct step *s)
 	case STEP_RESIZE:
 	case STEP_SCAN:
 	case STEP_SCAN_PAGES:
-		for (unsigned int arg = s->kind == STEP_MAP_FILE ? 0 : 1; arg < s->arg && arg < 8; arg++)
+		for (unsigned int arg = s->kind == STEP_MAP_FILE ? 0 : 1; arg < s->arg && arg < 8;
+		     arg++)
 			add_kind(v, *s, s->kind, arg);
 		add_kind(v, *s, s->kind, s->arg - 1u);
 		break;

@@ -3,11 +3,11 @@
  * How plain a sequence is, and plainer ones to try: what shrinking (shrink.h) goes by.
  *
  * Plainness is a cost with an order: first the number of steps, then the machine's size, then how
- * uncommon the operations are, then their arguments, then the order in which a reader would set things up.
- * Every change that shrinking makes must lower it, which is why shrinking ends.
+ * uncommon the operations are, then their arguments, then the order in which a reader would set
+ * things up. Every change that shrinking makes must lower it, which is why shrinking ends.
  *
- * Nothing here runs a sequence. What is proposed need not fail any more, nor mean anything: who tries
- * it will see.
+ * Nothing here runs a sequence. What is proposed need not fail any more, nor mean anything: who
+ * tries it will see.
  */
 #ifndef SP_PLAIN_H
 #define SP_PLAIN_H
@@ -19,7 +19,7 @@
 extern const uint8_t common_bytes[NR_COMMON_BYTES];
 
 struct cost {
-	uint64_t size;	/* steps, then nodes, then pages */
+	uint64_t size;	 /* steps, then nodes, then pages */
 	uint64_t manner; /* kinds, then arguments, then disorder */
 };
 
@@ -27,8 +27,9 @@ struct cost sequence_cost(const struct sequence *s);
 bool cost_less(const struct cost *a, const struct cost *b);
 
 /*
- * Names processes a, b, c in order of appearance, and holds likewise; takes away the steps of processes
- * that do not run, and sets fields that mean nothing to 0. The sequence does the same as before.
+ * Names processes a, b, c in order of appearance, and holds likewise; takes away the steps of
+ * processes that do not run, and sets fields that mean nothing to 0. The sequence does the same
+ * as before.
  */
 void sequence_normalize(struct sequence *s);
 
@@ -41,8 +42,8 @@ unsigned int step_plainer(const struct step *step, const struct shape *shape,
 /* The sequence on a machine without that page: ranges that had it are a page shorter. */
 void sequence_without_page(const struct sequence *s, unsigned int page, struct sequence *ret);
 /*
- * The process that step `at` starts never does: what it did, another one does, `shift` pages further up.
- * False when that would need more pages than there are.
+ * The process that step `at` starts never does: what it did, another one does, `shift` pages
+ * further up. False when that would need more pages than there are.
  */
 bool sequence_fold_process(const struct sequence *s, unsigned int at, unsigned int into,
 			   unsigned int shift, struct sequence *ret);

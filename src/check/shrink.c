@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The search for a shorter sequence that fails alike; see shrink.h. What is plainer, and what to try, is
- * plain.h's.
+ * The search for a shorter sequence that fails alike; see shrink.h. What is plainer, and what to
+ * try, is plain.h's.
  *
- * Everything is a loop over candidates in a fixed order, each taken if it costs less and still fails for the
- * cause; so the result is a function of the sequence. Rounds go on until one changes nothing.
+ * Everything is a loop over candidates in a fixed order, each taken if it costs less and still
+ * fails for the cause; so the result is a function of the sequence. Rounds go on until one
+ * changes nothing.
  */
 #include "shrink.h"
 
@@ -26,7 +27,7 @@ struct shrinking {
 	struct sequence *best;
 	struct cost cost;
 	unsigned int nr_errnos; /* operations of *best that give an error */
-	int err; /* ends it all */
+	int err;		/* ends it all */
 };
 
 /* Judges that see the cause; the others only cost time. */
@@ -268,8 +269,8 @@ static void better_order(struct shrinking *sh)
 	}
 }
 
-int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy, const struct cause *cause,
-	   bool (*stop)(void *arg), void *arg, uint64_t *nr_tries)
+int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy,
+	   const struct cause *cause, bool (*stop)(void *arg), void *arg, uint64_t *nr_tries)
 {
 	struct shrinking sh = {
 		.t = t,

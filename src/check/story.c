@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stories, written and proved: what trials showed (story_seen.c) becomes text (story_text.c), and the
- * text is run. A first run, without `broken` lines, says which strategies need one; a second one, with
- * them, must come out as declared.
+ * Stories, written and proved: what trials showed (story_seen.c) becomes text (story_text.c), and
+ * the text is run. A first run, without `broken` lines, says which strategies need one; a second
+ * one, with them, must come out as declared.
  */
 #include "story.h"
 
@@ -43,10 +43,12 @@ static int learn(struct story *story, const struct scenario_result *r, char **wh
 	if (r->verdict == SCENARIO_ERROR || r->verdict == SCENARIO_CANNOT)
 		return refuse(why, "under %s: %s", sp_strategy_name(r->strategy), r->error);
 	if (nr_failures && is_of_walks(story))
-		return refuse(why, "under %s: %s", sp_strategy_name(r->strategy), r->failures[0].text);
+		return refuse(why, "under %s: %s", sp_strategy_name(r->strategy),
+			      r->failures[0].text);
 	if (r->strategy == SP_STRATEGY_FULL)
 		story->linux_misses = r->nr_linux_missed;
-	outcome->broken = r->nr_missed || nr_failures || (r->nr_linux_missed && !story->linux_misses);
+	outcome->broken =
+		r->nr_missed || nr_failures || (r->nr_linux_missed && !story->linux_misses);
 	return 0;
 }
 
@@ -93,7 +95,8 @@ static int try_text(struct story *story, const char *text, bool learning, char *
 		err = run(story, scenario, learning, why);
 		scenario_destroy(scenario);
 	} else if (err == -EINVAL) {
-		err = refuse(why, "%s", diagnostics->nr_listed ? diagnostics->list[0] : "not a scenario");
+		err = refuse(why, "%s",
+			     diagnostics->nr_listed ? diagnostics->list[0] : "not a scenario");
 	}
 	free(diagnostics);
 	return err;
@@ -109,7 +112,9 @@ static int shows_failure(const struct story *story, char **why)
 		return 0;
 	if (strategy == SP_STRATEGY_FULL)
 		shown |= story->linux_misses;
-	return shown ? 0 : refuse(why, "under %s: run as a scenario, nothing fails", sp_strategy_name(strategy));
+	return shown ? 0
+		     : refuse(why, "under %s: run as a scenario, nothing fails",
+			      sp_strategy_name(strategy));
 }
 
 static int write_story(struct story *story, char **ret)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A failing sequence as a scenario file that tells what happens: the steps as operations, comments
- * that say which page, which VMA, its pgoff and the offset that was asked for, what each strategy makes
- * of it, and the consequences as they were tried: the page migrated, swapped out, read.
+ * A failing sequence as a scenario file that tells what happens: the steps as operations,
+ * comments that say which page, which VMA, its pgoff and the offset that was asked for, what each
+ * strategy makes of it, and the consequences as they were tried: the page migrated, swapped out,
+ * read.
  *
- * Everything it expects has been seen: each expectation is what a trial did under that strategy. The
- * text is then parsed and run as `samepage run` would; a story that does not hold is an error of ours and is
- * reported as such, never printed as a finding.
+ * Everything it expects has been seen: each expectation is what a trial did under that strategy.
+ * The text is then parsed and run as `samepage run` would; a story that does not hold is an error
+ * of ours and is reported as such, never printed as a finding.
  *
- *	struct story_origin origin = {SP_STRATEGY_INDEX, seed, number, nr_steps};
+ *	struct story_origin origin = {SP_STRATEGY_INDEX, true, seed, number, nr_steps};
  *
  *	err = story_write(t, &sequence, verdict_find(&v, &cause), &origin, &text);
  *	fputs(text, err ? stderr : stdout);
@@ -21,13 +22,15 @@
 
 struct story_origin {
 	enum sp_strategy strategy;
-	uint64_t seed, sequence;	 /* 0 and 0 for an exhaustive search */
-	unsigned int nr_steps_before;	 /* of shrinking */
+	bool is_random;		      /* else it is from an exhaustive search */
+	uint64_t seed, sequence;      /* when random */
+	unsigned int nr_steps_before; /* of shrinking */
 };
 
 /*
- * 0 and *ret, a string to free(). -ENOMEM (*ret is NULL); -EINVAL when the sequence does not fail for that
- * cause (NULL too); -EPROTO when the scenario does not show what the trial did (why: in *ret, to free too).
+ * 0 and *ret, a string to free(). -ENOMEM (*ret is NULL); -EINVAL when the sequence does not fail
+ * for that cause (NULL too); -EPROTO when the scenario does not show what the trial did (why: in
+ * *ret, to free too).
  */
 int story_write(struct trial *t, const struct sequence *s, const struct failure *failure,
 		const struct story_origin *origin, char **ret) SP_CHECK;

@@ -2,8 +2,9 @@
 /*
  * Trials for a story: the sequence under every strategy, then its consequences; see story_seen.h.
  *
- * The operations are the same under all strategies, since they become one file. What they are is chosen
- * on the trial of the strategy that failed: a walk of the page, its migration and eviction, a read of it.
+ * The operations are the same under all strategies, since they become one file. What they are is
+ * chosen on the trial of the strategy that failed: a walk of the page, its migration and
+ * eviction, a read of it.
  */
 #include "story_seen.h"
 
@@ -135,12 +136,13 @@ static void see_walk(struct watch *w, struct story_line *line)
 	int err = sp_walk(w->t->processes[f->process].p, w->story->address, &result);
 
 	if (err) {
-		snprintf(line->expects[EXPECT_ERRNO][w->strategy], size, "errno %s", errno_name(err));
+		snprintf(line->expects[EXPECT_ERRNO][w->strategy], size, "errno %s",
+			 errno_name(err));
 		snprintf(w->outcome->walk, sizeof(w->outcome->walk), "%s", errno_name(err));
 		return;
 	}
-	snprintf(w->outcome->walk, sizeof(w->outcome->walk), "%u of %u", (unsigned int)result.reached,
-		 (unsigned int)result.reachable);
+	snprintf(w->outcome->walk, sizeof(w->outcome->walk), "%u of %u",
+		 (unsigned int)result.reached, (unsigned int)result.reachable);
 	snprintf(line->expects[EXPECT_STATE][w->strategy], size, "reached %s", w->outcome->walk);
 }
 
@@ -178,8 +180,9 @@ static void see_read(struct watch *w, struct story_line *line, int64_t result)
 	if (!result && !sp_peek(p->p, w->story->address, bytes, sizeof(bytes))) {
 		lost = memcmp(bytes, &p->pages[f->page].value, sizeof(bytes));
 		if (!memcmp(bytes, bytes + 1, sizeof(bytes) - 1))
-			snprintf(line->expects[EXPECT_STATE][w->strategy], sizeof(line->expects[0][0]),
-				 "content %c:x[%u] 0x%02x", 'a' + f->process, f->page, bytes[0]);
+			snprintf(line->expects[EXPECT_STATE][w->strategy],
+				 sizeof(line->expects[0][0]), "content %c:x[%u] 0x%02x",
+				 'a' + f->process, f->page, bytes[0]);
 	}
 	outcome_word(w->outcome->read, sizeof(w->outcome->read), result, lost ? "lost" : "right");
 }
@@ -212,12 +215,14 @@ static void see_step(struct watch *w, unsigned int i)
 
 /*
  * Leaves out what a reader would think anyway: that a page which was migrated is present, that a
- * migration entry is still one. Of a second page, only where the first stayed in memory without it.
+ * migration entry is still one. Of a second page, only where the first stayed in memory without
+ * it.
  */
 static void drop_usual(struct story_line *line)
 {
 	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
-		char *mine = line->expects[EXPECT_STATE][i], *other = line->expects[EXPECT_OTHER][i];
+		char *mine = line->expects[EXPECT_STATE][i],
+		     *other = line->expects[EXPECT_OTHER][i];
 		bool migrates = line->step.kind == STEP_MIGRATE || line->step.kind == STEP_COMPACT;
 
 		if (strncmp(mine, "present", 7) || strncmp(other, "swapped", 7))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a story tells: a failing sequence, the operations that show its consequences, and what each
- * did under each strategy. story_seen.c finds out, story_text.c writes it down, story.c has it run.
+ * What a story tells: a failing sequence, the operations that show its consequences, and what
+ * each did under each strategy. story_seen.c finds out, story_text.c writes it down, story.c has
+ * it run.
  */
 #ifndef SP_STORY_SEEN_H
 #define SP_STORY_SEEN_H
@@ -9,12 +10,12 @@
 #include "story.h"
 
 #define EXPECTS_PER_LINE 3
-#define MAX_STORY_LINES (MAX_STEPS + MAX_HOLDS + 8)
+#define MAX_STORY_LINES	 (MAX_STEPS + MAX_HOLDS + 8)
 
 /* An operation, and what is expected behind it. */
 struct story_line {
 	struct step step;
-	bool walk;	/* of the failure's page, instead of the step */
+	bool walk; /* of the failure's page, instead of the step */
 	bool skipped[SP_NR_STRATEGIES];
 	/* "errno EBUSY", "swapped a:x[0]"; "": nothing. */
 	char expects[EXPECTS_PER_LINE][SP_NR_STRATEGIES][40];
@@ -43,9 +44,9 @@ struct story {
 };
 
 /*
- * Runs the sequence and what follows on trials under every strategy. 0; -ENOMEM; -EINVAL: it does not
- * fail for that cause; -EPROTO: it means something else under another strategy, so that no file
- * can be written that runs under both.
+ * Runs the sequence and what follows on trials under every strategy. 0; -ENOMEM; -EINVAL: it does
+ * not fail for that cause; -EPROTO: it means something else under another strategy, so that no
+ * file can be written that runs under both.
  */
 int story_see(struct trial *t, const struct sequence *s, const struct cause *cause,
 	      const struct story_origin *origin, struct story *story) SP_CHECK;

@@ -2,9 +2,9 @@
 /*
  * A story as text: a head for people, in comments, then the file; see story_seen.h.
  *
- * The head names the page, its VMA and the offset that was asked for, since that is what an argument about
- * a walk is about, and has a table of what each strategy makes of the page. What the lines expect is what was
- * seen; strategies that saw the same share a line.
+ * The head names the page, its VMA and the offset that was asked for, since that is what an
+ * argument about a walk is about, and has a table of what each strategy makes of the page. What
+ * the lines expect is what was seen; strategies that saw the same share a line.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -57,7 +57,8 @@ static void write_title(FILE *to, const struct story *story)
 		if (story->origin->strategy == SP_STRATEGY_FULL)
 			paragraph(to, "Linux's own walk does not reach a merged page (%s)", name);
 		else
-			paragraph(to, "The walk of %s does not reach a merged page (%s)", strategy, name);
+			paragraph(to, "The walk of %s does not reach a merged page (%s)", strategy,
+				  name);
 		break;
 	case FAILURE_ORPHAN:
 		paragraph(to, "Migration under %s leaves an entry behind (%s)", strategy, name);
@@ -66,14 +67,17 @@ static void write_title(FILE *to, const struct story *story)
 		paragraph(to, "A page cannot be unmapped under %s (%s)", strategy, name);
 		break;
 	case FAILURE_CONTENT:
-		paragraph(to, "A page does not hold what was written, under %s (%s)", strategy, name);
+		paragraph(to, "A page does not hold what was written, under %s (%s)", strategy,
+			  name);
 		break;
 	case FAILURE_RECOUNT:
-		paragraph(to, "Structures do not agree with each other, under %s (%s)", strategy, name);
+		paragraph(to, "Structures do not agree with each other, under %s (%s)", strategy,
+			  name);
 		break;
 	case FAILURE_RESULT:
 	case NR_FAILURE_KINDS:
-		paragraph(to, "An operation returns what it must not, under %s (%s)", strategy, name);
+		paragraph(to, "An operation returns what it must not, under %s (%s)", strategy,
+			  name);
 		break;
 	}
 }
@@ -89,9 +93,11 @@ static void write_place(FILE *to, const struct story *story)
 	if (f->cause.kind == FAILURE_MISS && f->asked != f->linear_index)
 		snprintf(asked, sizeof(asked), " The walk asks for 0x%" PRIx64 ".", f->asked);
 	else if (f->cause.kind == FAILURE_MISS)
-		snprintf(asked, sizeof(asked), " No anon_vma that the walk looks into has this VMA.");
+		snprintf(asked, sizeof(asked),
+			 " No anon_vma that the walk looks into has this VMA.");
 	fputs("#\n", to);
-	paragraph(to, "The page is %c:x[%u], at 0x%" PRIx64 ". Its VMA is 0x%" PRIx64 "-0x%" PRIx64
+	paragraph(to,
+		  "The page is %c:x[%u], at 0x%" PRIx64 ". Its VMA is 0x%" PRIx64 "-0x%" PRIx64
 		  " with pgoff 0x%" PRIx64 ", so its linear index is 0x%" PRIx64 ".%s",
 		  page_process(story), f->page, story->address, info->vma_start, info->vma_end,
 		  info->vma_pgoff, info->linear_index, asked);
@@ -119,8 +125,9 @@ static void write_table(FILE *to, const struct story *story)
 {
 	static const char *const heads[] = {"walk", "migrate", "swapout", "read"};
 	static const int widths[] = {8, 9, 9, 9};
-	size_t offsets[] = {offsetof(struct story_outcome, walk), offsetof(struct story_outcome, migrate),
-			    offsetof(struct story_outcome, swapout), offsetof(struct story_outcome, read)};
+	size_t offsets[] = {
+		offsetof(struct story_outcome, walk), offsetof(struct story_outcome, migrate),
+		offsetof(struct story_outcome, swapout), offsetof(struct story_outcome, read)};
 	bool used[4] = {false};
 
 	if (!has_table(story))
@@ -136,7 +143,8 @@ static void write_table(FILE *to, const struct story *story)
 			if (used[c])
 				n += snprintf(row + n, sizeof(row) - (size_t)n, "%-*s", widths[c],
 					      i < 0 ? heads[c]
-						    : (const char *)&story->outcomes[i] + offsets[c]);
+						    : (const char *)&story->outcomes[i] +
+							      offsets[c]);
 		while (row[n - 1] == ' ')
 			n--;
 		fprintf(to, "%s%.*s\n", i < 0 ? "#\n" : "", n, row);
@@ -154,19 +162,23 @@ static void write_origin(FILE *to, const struct story *story)
 		paragraph(to, "Facts: %s.", facts);
 	}
 	snprintf(how, sizeof(how), "--exhaustive");
-	if (origin->seed || origin->sequence) {
+	if (origin->is_random) {
 		snprintf(how, sizeof(how), "--seed %" PRIu64, origin->seed);
 		snprintf(number, sizeof(number), " (sequence %" PRIu64 ")", origin->sequence);
 	}
 	fputs("#\n", to);
-	paragraph(to, "Found by samepage check --strategy %s %s%s, shrunk from %u operations to %u.",
+	paragraph(to,
+		  "Found by samepage check --strategy %s %s%s, shrunk from %u operations to %u.",
 		  sp_strategy_name(origin->strategy), how, number, origin->nr_steps_before,
 		  story->sequence->nr);
 }
 
 /* ---- Declarations ------------------------------------------------------------------------ */
 
-/* Why this strategy fails here; its own cause may be another one than that which was searched for. */
+/*
+ * Why this strategy fails here; its own cause may be another one than that which was searched
+ * for.
+ */
 static void write_reason(FILE *to, const struct story *story, enum sp_strategy strategy)
 {
 	const struct story_outcome *outcome = &story->outcomes[strategy];
@@ -222,7 +234,7 @@ static void write_declarations(FILE *to, const struct story *story)
 static void write_expects(FILE *to, const struct story_line *line)
 {
 	for (unsigned int which = 0; which < EXPECTS_PER_LINE; which++) {
-		const char (*texts)[sizeof(line->expects[0][0])] = line->expects[which];
+		const char(*texts)[sizeof(line->expects[0][0])] = line->expects[which];
 		unsigned int done = 0;
 
 		for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
@@ -247,9 +259,9 @@ static void write_expects(FILE *to, const struct story_line *line)
 }
 
 /*
- * The map that gives a process's window its name, if that is the first use of it: the index of its
- * line, or 0. Windows get their addresses in the order in which they are named, which is that of the
- * processes.
+ * The map that gives a process's window its name, if that is the first use of it: the index of
+ * its line, or 0. Windows get their addresses in the order in which they are named, which is that
+ * of the processes.
  */
 static unsigned int naming_map(const struct story *story, unsigned int at)
 {
@@ -296,7 +308,8 @@ static void write_turn(FILE *to, const struct story *story)
 		if (story->origin->strategy == SP_STRATEGY_FULL)
 			fprintf(to, "# After this, no walk of Linux reaches %c:x[%u].\n", p, page);
 		else
-			fprintf(to, "# After this, %s does not reach %c:x[%u].\n", strategy, p, page);
+			fprintf(to, "# After this, %s does not reach %c:x[%u].\n", strategy, p,
+				page);
 		break;
 	case FAILURE_ORPHAN:
 		fprintf(to, "# Under %s, %c:x[%u] stays a migration entry.\n", strategy, p, page);
@@ -305,7 +318,8 @@ static void write_turn(FILE *to, const struct story *story)
 		fprintf(to, "# Under %s, %c:x[%u] cannot be unmapped.\n", strategy, p, page);
 		break;
 	case FAILURE_CONTENT:
-		fprintf(to, "# Under %s, %c:x[%u] then does not hold what was written.\n", strategy, p, page);
+		fprintf(to, "# Under %s, %c:x[%u] then does not hold what was written.\n", strategy,
+			p, page);
 		break;
 	default:
 		fprintf(to, "# This fails under %s.\n", strategy);
@@ -320,7 +334,8 @@ static void write_content(FILE *to, const struct story *story)
 
 	memcpy(bytes, &f->should_hold, sizeof(bytes));
 	if (f->cause.kind == FAILURE_CONTENT && !memcmp(bytes, bytes + 1, sizeof(bytes) - 1))
-		fprintf(to, "expect content %c:x[%u] 0x%02x\n", page_process(story), f->page, bytes[0]);
+		fprintf(to, "expect content %c:x[%u] 0x%02x\n", page_process(story), f->page,
+			bytes[0]);
 }
 
 static void write_line(FILE *to, const struct story *story, unsigned int i, const bool *names)
@@ -343,7 +358,8 @@ static void write_line(FILE *to, const struct story *story, unsigned int i, cons
 	else if (names[i] && step->kind == STEP_MAP)
 		fprintf(to, "%c: map x %u\n", 'a' + step->process, nr_pages);
 	else if (names[i])
-		fprintf(to, "%c: map x %u file f at %u\n", 'a' + step->process, nr_pages, step->arg);
+		fprintf(to, "%c: map x %u file f at %u\n", 'a' + step->process, nr_pages,
+			step->arg);
 	else
 		fprintf(to, "%s\n", step_print(step, &story->sequence->shape, text, sizeof(text)));
 	write_expects(to, line);

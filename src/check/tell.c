@@ -193,6 +193,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 	/* The table's is of whichever worker saw it first. */
 	f->cause = failure->cause;
 	if (best->number != FOUND_NONE) {
+		origin.is_random = true;
 		origin.seed = o->seed;
 		origin.sequence = best->number;
 	}
