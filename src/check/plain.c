@@ -342,8 +342,12 @@ static void add_ranges(struct variants *v, const struct step *s, const struct sh
 				part.arg = (uint8_t)(s->arg + skip);
 			if (moves(s)) {
 				part.arg = (uint8_t)nr;
+				if (part.to + nr > shape->nr_pages)
+					continue;
 				add(v, part);
 				part.to = (uint8_t)(s->to + skip);
+				if (part.to + nr > shape->nr_pages)
+					continue;
 			}
 			add(v, part);
 		}

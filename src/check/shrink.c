@@ -214,6 +214,27 @@ static void plainer_steps(struct shrinking *sh)
 	}
 }
 
+/* A process that merges all it maps, and one that merges what it has mapped by then. */
+static void plainer_merge_any(struct shrinking *sh)
+{
+	for (unsigned int i = 0; i < sh->best->nr; i++)
+		for (unsigned int to = i + 1; to < sh->best->nr && !sh->err; to++) {
+			struct sequence candidate = *sh->best;
+			struct step step = candidate.steps[i];
+
+			if (step.kind != STEP_MERGE_ANY || !step.arg)
+				break;
+			step.kind = STEP_MADVISE;
+			step.arg = SP_MADV_MERGEABLE;
+			step.first = 0;
+			step.nr = candidate.shape.nr_pages;
+			for (unsigned int k = i; k < to; k++)
+				candidate.steps[k] = candidate.steps[k + 1];
+			candidate.steps[to] = step;
+			attempt(sh, &candidate);
+		}
+}
+
 /* Every page of one value gets another: two at a time, since equal ones must stay equal. */
 static void plainer_values(struct shrinking *sh)
 {
@@ -297,6 +318,7 @@ int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy,
 		join_steps(&sh);
 		smaller_machine(&sh);
 		plainer_steps(&sh);
+		plainer_merge_any(&sh);
 		plainer_values(&sh);
 		better_order(&sh);
 		changed = sh.nr_taken != nr_taken;

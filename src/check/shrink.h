@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes a failing sequence as short and plain as it gets, while it keeps failing for the same cause:
- * delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002)
- * on the steps, then single steps, then arguments, then the machine, and again until nothing helps.
+ * Makes a failing sequence as short and plain as it gets, while it keeps failing for the same
+ * cause: delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
+ * Input", 2002) on the steps, then single steps, then arguments, then the machine, and again
+ * until nothing helps.
  *
  * The result is 1-minimal: no single step can be taken away.
  *
@@ -14,8 +15,9 @@
 #include "oracle.h"
 
 /*
- * Changes *s in place. It must fail for the cause to begin with: -EINVAL otherwise; -ENOMEM; -EINTR
- * when stop() (may be NULL) said true, *s being what was reached. *nr_tries (may be NULL): sequences run.
+ * Changes *s in place. It must fail for the cause to begin with: -EINVAL otherwise; -ENOMEM;
+ * -EINTR when stop() (may be NULL) said true, *s being what was reached. *nr_tries (may be NULL):
+ * sequences run.
  */
 int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy, const struct cause *cause,
 	   bool (*stop)(void *arg), void *arg, uint64_t *nr_tries) SP_CHECK;

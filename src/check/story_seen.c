@@ -178,7 +178,11 @@ static void see_read(struct watch *w, struct story_line *line, int64_t result)
 	uint8_t bytes[8];
 
 	if (!result && !sp_peek(p->p, w->story->address, bytes, sizeof(bytes))) {
-		lost = memcmp(bytes, &p->pages[f->page].value, sizeof(bytes));
+		uint64_t value = 0;
+
+		for (unsigned int i = 0; i < sizeof(bytes); i++)
+			value = value << 8 | bytes[i];
+		lost = value != p->pages[f->page].value;
 		if (!memcmp(bytes, bytes + 1, sizeof(bytes) - 1))
 			snprintf(line->expects[EXPECT_STATE][w->strategy],
 				 sizeof(line->expects[0][0]), "content %c:x[%u] 0x%02x",

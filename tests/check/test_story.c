@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stories: the scenario of every known failure, as it is and shrunk, parses, behaves under every
+ * strategy as it declares, declares the strategy that failed, and is fit to print.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "model_seed.h"
+#include "scenario.h"
+#include "shrink.h"
+#include "story.h"
+
+static struct scenario *parse(const char *text)
+{
+	static struct diagnostics diagnostics;
+	struct scenario *scenario;
+
+	if (scenario_parse_text("story", text, strlen(text), &diagnostics, &scenario))
+		fail_msg("%s\n%s", diagnostics.list[0], text);
+	return scenario;
+}
+
+static struct scenario_result *run(const struct scenario *scenario, enum sp_strategy strategy)
+{
+	struct scenario_options options;
+	struct scenario_result *result;
+
+	scenario_options_init(&options);
+	options.strategy = strategy;
+	assert_int_equal(scenario_run(scenario, &options, &result), 0);
+	return result;
+}
+
+static void check_print(const char *text)
+{
+	size_t column = 0;
+
+	for (const char *c = text; *c; c++) {
+		if (*c == '\n') {
+			/* No line ends with a space, no two are empty. */
+			assert_true(c == text || c[-1] != ' ');
+			assert_false(c > text + 1 && c[-1] == '\n' && c[-2] == '\n');
+			column = 0;
+			continue;
+		}
+		assert_true(isprint((unsigned char)*c));
+		assert_true(++column <= 100);
+	}
+	assert_int_equal(column, 0);
+}
+
+/* Words that the head must have: what an argument about the walk is about. */
+static void check_head(const char *text, const struct failing_case *c,
+		       const struct failure *failure)
+{
+	char page[16];
+
+	snprintf(page, sizeof(page), "%c:x[%u]", 'a' + failure->process, failure->page);
+	assert_non_null(strstr(text, page));
+	assert_non_null(strstr(text, "pgoff"));
+	assert_non_null(strstr(text, "linear index"));
+	assert_non_null(strstr(text, cause_name(&failure->cause)));
+	assert_non_null(strstr(text, "# Found by samepage check --strategy "));
+	if (c->strategy != SP_STRATEGY_FULL && c->kind == FAILURE_MISS)
+		assert_non_null(strstr(text, "asks for"));
+}
+
+static void check_story(struct trial *t, const struct failing_case *c, const struct sequence *s,
+			const struct failure *failure)
+{
+	struct story_origin origin = {c->strategy, true, 0, 0, 61};
+	char *text = NULL, *again = NULL;
+	struct scenario *scenario;
+	int err = story_write(t, s, failure, &origin, &text);
+
+	if (err)
+		fail_msg("%s: %s: %s", c->name, strerror(-err), text ? text : "");
+	check_print(text);
+	check_head(text, c, failure);
+	assert_non_null(strstr(text, "--seed 0 (sequence 0)"));
+	scenario = parse(text);
+	assert_true(*scenario_title(scenario));
+	if (c->strategy == SP_STRATEGY_FULL)
+		assert_true(scenario_linux_misses(scenario, NULL));
+	else
+		assert_true(scenario_is_broken(scenario, c->strategy, NULL));
+	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
+		struct scenario_result *result = run(scenario, i);
+
+		if (scenario_verdict_exit_status(result->verdict))
+			fail_msg("%s under %s: %s\n%s", c->name, sp_strategy_name(i),
+				 result->nr_failures_listed ? result->failures[0].text
+							    : result->error,
+				 text);
+		/* `full` and `direct` reach whatever there is to reach. */
+		if (i == SP_STRATEGY_FULL || i == SP_STRATEGY_DIRECT)
+			assert_int_equal(result->verdict, SCENARIO_HELD);
+		scenario_result_destroy(result);
+	}
+	scenario_destroy(scenario);
+	assert_int_equal(story_write(t, s, failure, &origin, &again), 0);
+	assert_string_equal(text, again);
+	free(text);
+	free(again);
+}
+
+static void test_known(void **state)
+{
+	for (unsigned int i = 0; i < nr_failing_cases; i++) {
+		struct sequence s;
+		struct failure failure;
+
+		case_make(*state, &failing_cases[i], &s, &failure);
+		check_story(*state, &failing_cases[i], &s, &failure);
+	}
+}
+
+static void test_shrunk(void **state)
+{
+	struct random r = model_seed("story");
+
+	for (unsigned int i = 0; i < nr_failing_cases; i++) {
+		const struct failing_case *c = &failing_cases[i];
+		struct sequence s;
+		struct failure failure;
+		struct verdict v;
+
+		case_make(*state, c, &s, &failure);
+		case_pad(*state, c, &failure.cause, &r, 40, &s);
+		assert_int_equal(shrink(*state, &s, c->strategy, &failure.cause, NULL, NULL, NULL),
+				 0);
+		assert_int_equal(oracle_run(*state, &s, c->strategy, ORACLE_ALL, &v, NULL), 0);
+		check_story(*state, c, &s, verdict_find(&v, &failure.cause));
+	}
+}
+
+/* A machine of two nodes, processes that come late and go, a window that is not mapped whole. */
+static void test_declarations(void **state)
+{
+	const struct failing_case *c = &failing_cases[1];
+	struct story_origin origin = {c->strategy, false, 0, 0, 5};
+	struct sequence s = {.shape = {4, 2}};
+	struct failure failure;
+	struct verdict v;
+	char *text;
+
+	sequence_add(&s, (struct step){STEP_PROCESS, .process = 0});
+	sequence_add(&s, (struct step){STEP_PROCESS, .process = 1});
+	sequence_add(&s, (struct step){STEP_MAP, .process = 1, .first = 0, .nr = 4});
+	sequence_add(&s, (struct step){STEP_MUNLOCK, .process = 0, .first = 0, .nr = 2});
+	sequence_add(&s, (struct step){STEP_MAP_FILE, 0, 1, 2, 0, 5});
+	sequence_add(&s, (struct step){STEP_MADVISE, 0, 1, 2, 0, SP_MADV_MERGEABLE});
+	sequence_add(&s, (struct step){STEP_FILL, 0, 1, 2, 0, 0x77});
+	sequence_add(&s, (struct step){STEP_EXIT, .process = 1});
+	sequence_add(&s, (struct step){STEP_SCAN, .arg = 2});
+	assert_int_equal(oracle_run(*state, &s, c->strategy, ORACLE_ALL, &v, NULL), 0);
+	assert_int_not_equal(v.nr, 0);
+	failure = v.failures[0];
+	assert_int_equal(story_write(*state, &s, &failure, &origin, &text), 0);
+	assert_non_null(strstr(text, "\nmachine nodes 2\n"));
+	assert_non_null(strstr(text, "\nfile f 16 seed 7\n"));
+	assert_non_null(strstr(text, "\nprocess a\na: window x 4\n"));
+	assert_non_null(strstr(text, "\nprocess b\nb: map x 4\n"));
+	assert_non_null(strstr(text, "\na: munlock x[0..1]\nexpect errno ENOMEM\n"));
+	assert_non_null(strstr(text, "--exhaustive"));
+	free(text);
+}
+
+static void test_not_failing(void **state)
+{
+	const struct failing_case *c = &failing_cases[0];
+	struct story_origin origin = {c->strategy, true, 1, 1, 5};
+	struct sequence s;
+	struct failure failure;
+	char *text = (char *)1;
+
+	case_make(*state, c, &s, &failure);
+	s.nr--;
+	assert_int_equal(story_write(*state, &s, &failure, &origin, &text), -EINVAL);
+	assert_null(text);
+}
+
+static int setup(void **state)
+{
+	return trial_create((struct trial **)state);
+}
+
+static int teardown(void **state)
+{
+	trial_destroy(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_shrunk),
+		cmocka_unit_test(test_declarations),
+		cmocka_unit_test(test_not_failing),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
