@@ -55,7 +55,7 @@ static void account(struct mem *mem, size_t bytes)
 bool mem_should_fail(struct mem *mem)
 {
 	mem->nr_allocs++;
-	if (!mem->fail_at || mem->nr_allocs < mem->fail_at)
+	if (__builtin_expect(!mem->fail_at, 1) || mem->nr_allocs < mem->fail_at)
 		return false;
 	if (mem->nr_allocs - mem->fail_at >= MAX(mem->fail_count, UINT64_C(1)))
 		return false;
@@ -205,7 +205,6 @@ void *pool_alloc_raw(struct pool *pool)
 		if (!object)
 			return NULL;
 		account(pool->mem, pool->object_bytes);
-		pool->bytes += pool->object_bytes;
 	} else if (POOL_USES_MALLOC) {
 		struct pool_object *header = malloc(sizeof(*header) + pool->object_bytes);
 
@@ -252,7 +251,6 @@ void pool_free(struct pool *pool, void *object)
 		if (SP_DEBUG_LEVEL >= 1)
 			memset(object, 0x6b, pool->object_bytes);
 		pool->mem->live_bytes -= pool->object_bytes;
-		pool->bytes -= pool->object_bytes;
 		region_free(pool->mem->region, object, pool->object_bytes);
 		return;
 	}
@@ -292,7 +290,7 @@ void pool_abandon(struct pool *pool)
 	pool->mem->nr_live -= pool->nr_used;
 	/* Whose objects they are, only the region's reset knows. */
 	if (pool->mem->region)
-		pool->mem->live_bytes -= pool->bytes;
+		pool->mem->live_bytes -= pool_bytes(pool);
 	while (chunk) {
 		struct pool_chunk *next = chunk->next;
 

@@ -76,7 +76,7 @@ struct pool {
 	const char *name;
 	size_t object_bytes;
 	uint64_t nr_used;
-	uint64_t bytes;           /* taken from the system, free objects included */
+	uint64_t bytes;           /* taken from the system, free objects included; see pool_bytes() */
 	void *free;               /* singly linked through the objects */
 	struct pool_chunk *chunks;
 	char *bump, *bump_end;    /* never yet used part of the newest chunk */
@@ -94,5 +94,11 @@ void *pool_alloc(struct pool *pool) SP_MUST_CHECK;
 /* The same, contents undefined: for objects that are filled at once. */
 void *pool_alloc_raw(struct pool *pool) SP_MUST_CHECK;
 void pool_free(struct pool *pool, void *object);
+
+/* What it has taken. */
+static inline uint64_t pool_bytes(const struct pool *pool)
+{
+	return pool->mem->region ? pool->nr_used * pool->object_bytes : pool->bytes;
+}
 
 #endif

@@ -279,38 +279,50 @@ static void trace_walk(const struct walk *w, const struct sp_walk_metrics *m)
 	}
 }
 
+static void walk_by(struct walk *w, enum sp_strategy strategy, struct ksm_stable_node *node)
+{
+	uint64_t begin = 0;
+
+	if (w->measure_time)
+		begin = clock_measure_ns();
+	if (strategy == SP_STRATEGY_RETRY)
+		walk_retry(w, node);
+	else if (strategy == SP_STRATEGY_DIRECT)
+		walk_direct(w, node);
+	else
+		walk_items(w, strategy, node);
+	if (w->metrics)
+		walk_metrics_add_walk(w->metrics,
+				      w->measure_time ? clock_measure_ns() - begin : 0);
+}
+
 void rmap_walk_ksm(struct vm *vm, struct frame *frame, struct rmap_walk_control *rwc)
 {
 	struct ksm_stable_node *node = frame_mapping(frame);
 	enum sp_strategy strategy = rwc->override ? rwc->strategy : ksm_of(vm)->strategy;
 	struct rmap *rmap = rmap_of(vm);
-	struct sp_walk_metrics metrics = { 0 };
 	struct walk w = {
 		.vm = vm,
 		.frame = frame,
 		.rwc = rwc,
-		.metrics = rwc->override ? NULL : &metrics,
+		.metrics = rwc->override ? NULL : &rmap->metrics,
 		.measure_time = rmap->measure_time && !rwc->override,
 	};
-	uint64_t begin = 0;
 
 	SP_ASSERT(frame->flags & FRAME_LOCKED);
 	if (!node)
 		return;
-	if (w.measure_time)
-		begin = clock_measure_ns();
-	if (strategy == SP_STRATEGY_RETRY)
-		walk_retry(&w, node);
-	else if (strategy == SP_STRATEGY_DIRECT)
-		walk_direct(&w, node);
-	else
-		walk_items(&w, strategy, node);
-	if (!w.metrics)
-		return;
-	walk_metrics_add_walk(&metrics, w.measure_time ? clock_measure_ns() - begin : 0);
-	walk_metrics_fold(&rmap->metrics, &metrics);
-	if (vm->events.fn)
+	/* An event tells of one walk: it is counted apart, which costs more than a short walk. */
+	if (w.metrics && vm->events.fn) {
+		struct sp_walk_metrics metrics = { 0 };
+
+		w.metrics = &metrics;
+		walk_by(&w, strategy, node);
+		walk_metrics_fold(&rmap->metrics, &metrics);
 		trace_walk(&w, &metrics);
+	} else {
+		walk_by(&w, strategy, node);
+	}
 }
 
 void ksm_walk_note_swapin(struct ksm_stable_node *node)

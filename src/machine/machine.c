@@ -171,7 +171,7 @@ SP_API void sp_machine_destroy(struct sp_machine *m)
 SP_API void sp_memory_usage(const struct sp_machine *m, struct sp_memory_usage *ret)
 {
 	const struct vm *vm = &m->vm;
-	uint64_t content = vm->frames.content.buffers.bytes;
+	uint64_t content = pool_bytes(&vm->frames.content.buffers);
 
 	*ret = (struct sp_memory_usage){
 		.content_bytes = content,

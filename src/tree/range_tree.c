@@ -463,6 +463,12 @@ static inline bool entry_at(const struct range_node *leaf, unsigned int slot,
 	return true;
 }
 
+/* A root of so few entries that halving them takes longer than going through. */
+static inline bool is_tiny(const struct range_node *root)
+{
+	return !root->level && root->nr <= 8;
+}
+
 bool range_tree_find(const struct range_tree *tree, uint64_t addr, struct range_entry *ret)
 {
 	const struct range_node *node = rcu_load(tree->root);
@@ -470,6 +476,11 @@ bool range_tree_find(const struct range_tree *tree, uint64_t addr, struct range_
 
 	if (!node)
 		return false;
+	if (is_tiny(node)) {
+		for (slot = 0; slot < node->nr && node->end[slot] <= addr; slot++)
+			;
+		return slot < node->nr && addr >= node->start[slot] && entry_at(node, slot, ret);
+	}
 	while (node->level)
 		node = node->ptr[slot_below(node, addr)];
 	slot = slot_below(node, addr);
@@ -485,6 +496,11 @@ bool range_tree_find_above(const struct range_tree *tree, uint64_t addr, struct 
 
 	if (!node || node->end[node->nr - 1] <= addr)
 		return false;
+	if (is_tiny(node)) {
+		for (slot = 0; node->end[slot] <= addr; slot++)
+			;
+		return entry_at(node, slot, ret);
+	}
 	for (;;) {
 		slot = slot_below(node, addr);
 		/* The slot after it ends above addr: the node's last one does. */

@@ -142,12 +142,25 @@ static unsigned int chain_length(const struct vma *vma)
 }
 
 /*
+ * Splits that unmapping the source will take. Its bounds tell, unless it merges with its own copy;
+ * that takes a source without an anon_vma, for others continue nowhere the offsets of their copy.
+ */
+static unsigned int nr_splits(const struct remap *r)
+{
+	if (r->flags & SP_MREMAP_DONTUNMAP)
+		return 0;
+	if (!r->vma->anon_vma)
+		return 2;
+	return (r->vma->start < r->addr) + (r->vma->end > r->addr + r->old_len);
+}
+
+/*
  * For the copy, one VMA and as many AVCs as the source has (one, if it has none and joins a
- * neighbour that has); for two splits of what is unmapped in the end, the same twice.
+ * neighbour that has); for each split of what is unmapped in the end, the same again.
  */
 static int reserve_move(const struct remap *r)
 {
-	unsigned int chain = MAX(1u, chain_length(r->vma));
+	unsigned int chain = MAX(1u, chain_length(r->vma)), nr = 1 + nr_splits(r);
 	int err;
 
 	err = vma_cut_huge(r->mm, r->addr);
@@ -157,7 +170,7 @@ static int reserve_move(const struct remap *r)
 		err = range_tree_reserve(&r->mm->vmas, RESERVED_UPDATES);
 	if (!err)
 		err = move_page_tables_prepare(r->mm, r->addr, r->new_addr, r->old_len);
-	return err ? err : vma_spare_fill(r->mm->vm, 3, 3 * chain);
+	return err ? err : vma_spare_fill(r->mm->vm, nr, nr * chain);
 }
 
 static void unmap_source(const struct remap *r)
