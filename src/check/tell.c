@@ -194,6 +194,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 	f->cause = failure->cause;
 	if (best->number != FOUND_NONE) {
 		origin.is_random = true;
+		origin.is_random = true;
 		origin.seed = o->seed;
 		origin.sequence = best->number;
 	}

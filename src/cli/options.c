@@ -35,6 +35,19 @@ static const struct argp_option *find(const struct argp_option *list, const char
 	return found;
 }
 
+/* "-o" and "-oVALUE", but not "-output", which is a mistake. */
+static const struct argp_option *find_short(const struct argp_option *list, const char *word,
+					    size_t length)
+{
+	for (const struct argp_option *o = list; o->name; o++)
+		if (strlen(o->name) == length - 1 && !strncmp(o->name, word + 1, length - 1))
+			return NULL;
+	for (const struct argp_option *o = list; o->name; o++)
+		if (o->key == word[1] && (o->arg || !word[2]))
+			return o;
+	return NULL;
+}
+
 static void complain_unknown(const struct argp_option *list, char **argv, const char *word,
 			     size_t length)
 {
@@ -66,6 +79,12 @@ static bool check_word(const struct argp_option *list, char **argv, const char *
 		o = find(list, word + 2, length - 2);
 		if (!o)
 			o = find(help, word + 2, length - 2);
+	}
+	if (word[1] != '-' && (o = find_short(list, word, length))) {
+		*skip = o->arg && !word[2];
+		if (*skip && !next)
+			complain("%s: %s: needs a value: %s %s", what_of(argv), word, word, o->arg);
+		return !*skip || next;
 	}
 	if (!o) {
 		complain_unknown(list, argv, word, length);
