@@ -81,7 +81,7 @@ static void test_full(void **state)
 		nr++;
 	assert_true(nr > 100 && nr < REGION_BYTES_MIN / 100);
 	assert_null(region_alloc(region, REGION_BYTES_MIN));
-	assert_null(region_alloc_slow(region, 4096, 64));
+	assert_null(region_alloc_slow(region, 4096, 100));
 	region_reset(region);
 	while (region_alloc(region, 100))
 		again++;
