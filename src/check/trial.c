@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "content.h"
+#include "machine_region.h"
 #include "windows.h"
 
 #define CONTENT_BYTES 8
@@ -80,9 +81,11 @@ int trial_create(struct trial **ret)
 
 	if (!t)
 		return -ENOMEM;
-	err = file_values_init(t);
+	err = region_create(MACHINE_REGION_BYTES, &t->region);
+	if (!err)
+		err = file_values_init(t);
 	if (err) {
-		free(t);
+		trial_destroy(t);
 		return err;
 	}
 	*ret = t;
@@ -93,7 +96,7 @@ void trial_destroy(struct trial *t)
 {
 	if (!t)
 		return;
-	sp_machine_destroy(t->machine);
+	region_destroy(t->region);
 	free(t);
 }
 
@@ -102,7 +105,7 @@ int trial_start(struct trial *t, const struct shape *shape, enum sp_strategy str
 	struct sp_config config;
 	int err;
 
-	sp_machine_destroy(t->machine);
+	region_reset(t->region);
 	t->machine = NULL;
 	t->shape = *shape;
 	t->strategy = strategy;
@@ -115,7 +118,7 @@ int trial_start(struct trial *t, const struct shape *shape, enum sp_strategy str
 	config.strategy = strategy;
 	config.nr_nodes = shape->nr_nodes;
 	config.content_bytes = CONTENT_BYTES;
-	err = sp_machine_create(&config, &t->machine);
+	err = machine_create_in(t->region, &config, &t->machine);
 	if (!err)
 		err = sp_knob_set(t->machine, "run", "2");
 	if (!err)

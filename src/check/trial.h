@@ -61,7 +61,7 @@ struct trial {
 	struct trial_process processes[MAX_PROCESSES];
 	uint64_t holds[MAX_HOLDS]; /* handles; 0: none */
 	unsigned int nr_windows;   /* given out so far */
-	struct region *region;	   /* NULL: memory of the C library */
+	struct region *region;	   /* where the machine lives */
 	uint64_t file_values[FILE_PAGES];
 };
 

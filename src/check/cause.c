@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rules that name causes; see cause.h.
+ *
+ * A rule applies to some strategies, wants some features and refuses others; the first that fits
+ * names the cause. Each wants what its explanation speaks of, so that what merely looks like it falls
+ * through to CAUSE_OTHER. The strategies that ask by address or by a stored index have rules of their
+ * own; what Linux's own walk misses is told first.
+ */
+#include "cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bits.h"
+
+#define ALL	   ((1u << SP_NR_STRATEGIES) - 1)
+#define BY_ADDRESS (1u << SP_STRATEGY_ADDRESS | 1u << SP_STRATEGY_RETRY)
+#define BY_INDEX   (1u << SP_STRATEGY_INDEX)
+
+struct rule {
+	const char *name;
+	unsigned int strategies;
+	uint16_t wants, refuses;
+	uint16_t wants_one_of; /* 0: nothing more */
+	const char *text, *facts;
+};
+
+static const struct rule rules[] = {
+	/* What Linux misses as well. */
+	{
+		.name = "unmerged",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_UNMERGED,
+		.refuses = FEATURE_OWN_ITEM,
+		.text = "MADV_UNMERGEABLE leaves swap entries alone; swapped in again they map the "
+			"merged page, in memory that has no items any more",
+		.facts = "V4, W4, K32",
+	},
+	{
+		.name = "swapped-foreign",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_OTHER_ANON_VMA | FEATURE_SWAPPED,
+		.text = "swapped in at an address whose item belongs to another anon_vma, and ksmd "
+			"keeps that item",
+		.facts = "V6, R6 (d), K17",
+	},
+	{
+		.name = "swapped-fresh",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_SWAPPED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE,
+		.text = "swapped in where no item leads to, until ksmd scans it",
+		.facts = "V6, R6 (d), W3",
+	},
+	{
+		.name = "parent",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_UNMERGED,
+		.text = "shared by fork when a relative's scan merged it; the only items are the "
+			"relative's, and this memory is never scanned",
+		.facts = "V3, K27, R6 (b)",
+	},
+	{
+		.name = "fork-unscanned",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED,
+		.text = "mapped through fork, and no item leads to it until ksmd scans this process",
+		.facts = "R6 (c), K27, M4",
+	},
+	/* By address. */
+	{
+		.name = "file",
+		.strategies = BY_ADDRESS,
+		.wants = FEATURE_FILE,
+		.refuses = FEATURE_LINUX,
+		.text = "a private file mapping is keyed by the offset in the file, not by the address",
+		.facts = "S2, V1",
+	},
+	{
+		.name = "moved",
+		.strategies = BY_ADDRESS,
+		.wants = FEATURE_MOVED_VMA,
+		.refuses = FEATURE_LINUX,
+		.text = "mremap moved the page, and it keeps the offset of the place that it comes from",
+		.facts = "S2, S3, A8",
+	},
+	/* By the index that an item had when it was made. */
+	{
+		.name = "swapped-elsewhere",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_OWN_ITEM | FEATURE_OTHER_INDEX | FEATURE_SWAPPED,
+		.refuses = FEATURE_LINUX,
+		.text = "swapped in at an address whose item was made for another index, and ksmd "
+			"keeps that item",
+		.facts = "S5, V6, K17",
+	},
+	{
+		.name = "swapped-forked",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_SWAPPED,
+		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM,
+		.text = "swapped in, and reached only by a relative's item at its address, which was "
+			"made for another index",
+		.facts = "S9, S5, V6",
+	},
+	{
+		.name = "moved-plain",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_NOT_MERGEABLE |
+			 FEATURE_MOVED,
+		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED,
+		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
+			"where a relative has an item for another index",
+		.facts = "S6, M1, K27",
+	},
+	{
+		.name = "upgraded",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_NOT_MERGEABLE,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_MOVED,
+		.text = "shared by fork when a relative's scan merged it, where the relative has "
+			"another page by now",
+		.facts = "S7, K27",
+	},
+	{
+		.name = "remade",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_NOT_MERGEABLE,
+		.text = "mapped through fork and reached by a relative's item, which was made again "
+			"for another index",
+		.facts = "S8, R2, M4",
+	},
+};
+
+/* Past the rules: a cause that is its kind, and one that nothing explains. */
+enum { NAME_KIND = ARRAY_SIZE(rules), NAME_OTHER };
+
+static const struct {
+	const char *name, *text;
+} kinds[NR_FAILURE_KINDS] = {
+	[FAILURE_MISS] = {"miss", "a walk did not reach a mapping"},
+	[FAILURE_ORPHAN] = {"orphan", "migration left an entry behind"},
+	[FAILURE_PINNED] = {"pinned", "could not be unmapped"},
+	[FAILURE_CONTENT] = {"content", "a page does not hold what was written to it"},
+	[FAILURE_RECOUNT] = {"recount", "counters, references or trees are not what they count"},
+	[FAILURE_RESULT] = {"result", "a step returned what it must not"},
+};
+
+static const char *const feature_names[] = {
+	"own item",	 "relative's item", "no items",	    "other anon_vma", "other index",
+	"moved mapping", "file",	    "not mergeable", "forked",	      "shared by fork",
+	"swapped",	 "moved",	    "unmerged",	    "Linux misses it",
+};
+
+static bool fits(const struct rule *rule, enum sp_strategy strategy, uint16_t features)
+{
+	return rule->strategies & 1u << strategy && (features & rule->wants) == rule->wants &&
+	       !(features & rule->refuses) &&
+	       (!rule->wants_one_of || features & rule->wants_one_of);
+}
+
+struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint16_t features)
+{
+	struct cause cause = {.kind = kind, .name = NAME_OTHER, .features = features};
+
+	if (kind >= FAILURE_CONTENT) {
+		cause.name = NAME_KIND;
+		cause.features = 0;
+		return cause;
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (fits(&rules[i], strategy, features)) {
+			cause.name = (uint8_t)i;
+			break;
+		}
+	}
+	return cause;
+}
+
+bool cause_equal(const struct cause *a, const struct cause *b)
+{
+	return a->kind == b->kind && a->name == b->name &&
+	       (a->name != NAME_OTHER || a->features == b->features);
+}
+
+const char *cause_name(const struct cause *cause)
+{
+	if (cause->name < ARRAY_SIZE(rules))
+		return rules[cause->name].name;
+	return cause->name == NAME_KIND ? kinds[cause->kind].name : "other";
+}
+
+const char *failure_kind_name(enum failure_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *cause_facts(const struct cause *cause)
+{
+	return cause->name < ARRAY_SIZE(rules) ? rules[cause->name].facts : "";
+}
+
+const char *cause_text(const struct cause *cause, char *buf, size_t size)
+{
+	const char *between = ": ";
+	size_t used;
+
+	if (cause->name != NAME_OTHER) {
+		snprintf(buf, size, "%s",
+			 cause->name == NAME_KIND ? kinds[cause->kind].text : rules[cause->name].text);
+		return buf;
+	}
+	snprintf(buf, size, "not a known cause");
+	for (unsigned int i = 0; i < ARRAY_SIZE(feature_names); i++) {
+		if (!(cause->features & 1u << i))
+			continue;
+		used = strlen(buf);
+		snprintf(buf + used, size - used, "%s%s", between, feature_names[i]);
+		between = ", ";
+	}
+	return buf;
+}
