@@ -84,8 +84,10 @@ static void note_missed(struct watch *w, const struct sp_walk_result *walk)
 		pte = vm_pte(mm, missed->addr);
 		if (pte_is_migration(pte))
 			kind = FAILURE_ORPHAN;
+		else if (!pte_present(pte))
+			continue;
 		features = oracle_features(vm, mm, missed->addr,
-					   frame_of_pfn(&vm->frames, (uint32_t)missed->pfn),
+					   frame_of_pfn(&vm->frames, pte_value(pte)),
 					   past_get(&w->past, mm->id, missed->addr));
 		note_cause(w, cause_of(kind, w->strategy, features));
 	}

@@ -33,6 +33,20 @@ static bool is_of_walks(const struct story *story)
 	return kind == FAILURE_MISS || kind == FAILURE_ORPHAN || kind == FAILURE_PINNED;
 }
 
+/* "swapout misses b:x[1]": the first entry that a walk missed, and Linux's too or not. */
+static void first_miss(const struct scenario_result *r, bool of_linux, char *text, size_t size)
+{
+	for (uint32_t i = 0; i < r->nr_misses_listed; i++) {
+		const struct scenario_miss *miss = &r->misses[i];
+
+		if (miss->pte.linux_misses != of_linux)
+			continue;
+		snprintf(text, size, "%s misses %.*s", miss->operation,
+			 (int)strcspn(miss->page, " "), miss->page);
+		return;
+	}
+}
+
 /* The first run's result under a strategy. Everything it expects was seen: only walks may fail. */
 static int learn(struct story *story, const struct scenario_result *r, char **why)
 {
@@ -45,8 +59,11 @@ static int learn(struct story *story, const struct scenario_result *r, char **wh
 	if (nr_failures && is_of_walks(story))
 		return refuse(why, "under %s: %s", sp_strategy_name(r->strategy),
 			      r->failures[0].text);
-	if (r->strategy == SP_STRATEGY_FULL)
+	first_miss(r, false, outcome->missed, sizeof(outcome->missed));
+	if (r->strategy == SP_STRATEGY_FULL) {
 		story->linux_misses = r->nr_linux_missed;
+		first_miss(r, true, story->linux_missed, sizeof(story->linux_missed));
+	}
 	outcome->broken =
 		r->nr_missed || nr_failures || (r->nr_linux_missed && !story->linux_misses);
 	return 0;

@@ -141,6 +141,7 @@ static void see_walk(struct watch *w, struct story_line *line)
 		snprintf(w->outcome->walk, sizeof(w->outcome->walk), "%s", errno_name(err));
 		return;
 	}
+	w->outcome->misses = result.reached < result.reachable;
 	snprintf(w->outcome->walk, sizeof(w->outcome->walk), "%u of %u",
 		 (unsigned int)result.reached, (unsigned int)result.reachable);
 	snprintf(line->expects[EXPECT_STATE][w->strategy], size, "reached %s", w->outcome->walk);

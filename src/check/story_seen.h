@@ -24,10 +24,12 @@ struct story_line {
 /* What became of the page under one strategy, in a word or two. */
 struct story_outcome {
 	char walk[24], migrate[16], swapout[16], read[16];
-	uint64_t nr_orphans;
+	bool misses;	     /* the walk */
+	uint64_t nr_orphans; /* migration entries left behind */
 	struct verdict verdict;
 	/* What `samepage run` says: */
 	bool broken;
+	char missed[48]; /* "swapout misses b:x[1]": the first */
 };
 
 struct story {
@@ -39,6 +41,7 @@ struct story {
 	unsigned int nr_lines;
 	unsigned int nr_steps; /* lines that are the sequence's */
 	bool linux_misses;
+	char linux_missed[48];
 	struct story_outcome outcomes[SP_NR_STRATEGIES];
 	struct story_line lines[MAX_STORY_LINES];
 };

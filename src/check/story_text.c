@@ -90,7 +90,9 @@ static void write_place(FILE *to, const struct story *story)
 
 	if (f->cause.kind == FAILURE_RECOUNT || f->cause.kind == FAILURE_RESULT)
 		return;
-	if (f->cause.kind == FAILURE_MISS && f->asked != f->linear_index)
+	/* The whole-tree walk asks for everything, but not everywhere. */
+	if (f->cause.kind == FAILURE_MISS && f->asked != f->linear_index &&
+	    story->origin->strategy != SP_STRATEGY_FULL)
 		snprintf(asked, sizeof(asked), " The walk asks for 0x%" PRIx64 ".", f->asked);
 	else if (f->cause.kind == FAILURE_MISS)
 		snprintf(asked, sizeof(asked),
@@ -176,28 +178,32 @@ static void write_origin(FILE *to, const struct story *story)
 /* ---- Declarations ------------------------------------------------------------------------ */
 
 /*
- * Why this strategy fails here; its own cause may be another one than that which was searched
- * for.
+ * Why this strategy fails here; its own cause may be another one than that which was searched for,
+ * and what it misses another page.
  */
-static void write_reason(FILE *to, const struct story *story, enum sp_strategy strategy)
+static void write_reason(FILE *to, const struct story *story, enum sp_strategy strategy,
+			 const char *missed)
 {
 	const struct story_outcome *outcome = &story->outcomes[strategy];
 	const struct cause *cause = NULL;
-	char text[256] = "";
+	uint64_t nr = outcome->nr_orphans;
+	char text[64];
 
 	if (strategy == story->origin->strategy)
 		cause = &story->failure.cause;
 	else if (outcome->verdict.nr)
 		cause = &outcome->verdict.failures[0].cause;
-	if (outcome->nr_orphans)
-		snprintf(text, sizeof(text), "leaves %u migration entr%s behind",
-			 (unsigned int)outcome->nr_orphans, outcome->nr_orphans == 1 ? "y" : "ies");
-	else if (strchr(outcome->walk, ' '))
+	if (nr)
+		snprintf(text, sizeof(text), "leaves %" PRIu64 " migration entr%s behind", nr,
+			 nr == 1 ? "y" : "ies");
+	else if (outcome->misses)
 		snprintf(text, sizeof(text), "reaches %s", outcome->walk);
-	if (cause && *text)
+	else
+		snprintf(text, sizeof(text), "%s", *missed ? missed : "an expectation fails");
+	if (cause)
 		fprintf(to, " \"%s (%s)\"\n", text, cause_name(cause));
 	else
-		fprintf(to, " \"%s\"\n", cause ? cause_name(cause) : *text ? text : "see above");
+		fprintf(to, " \"%s\"\n", text);
 }
 
 static void write_declarations(FILE *to, const struct story *story)
@@ -208,13 +214,13 @@ static void write_declarations(FILE *to, const struct story *story)
 	fputc('\n', to);
 	if (any) {
 		fputs("broken linux", to);
-		write_reason(to, story, SP_STRATEGY_FULL);
+		write_reason(to, story, SP_STRATEGY_FULL, story->linux_missed);
 	}
 	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
 		if (!story->outcomes[i].broken)
 			continue;
 		fprintf(to, "broken %s", sp_strategy_name(i));
-		write_reason(to, story, i);
+		write_reason(to, story, i, story->outcomes[i].missed);
 		any = true;
 	}
 	if (any)
