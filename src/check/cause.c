@@ -15,12 +15,15 @@
 #include "bits.h"
 
 #define ALL	   ((1u << SP_NR_STRATEGIES) - 1)
-#define BY_ADDRESS (1u << SP_STRATEGY_ADDRESS | 1u << SP_STRATEGY_RETRY)
+#define BY_ADDRESS (1u << SP_STRATEGY_ADDRESS)
+#define RETRY	   (1u << SP_STRATEGY_RETRY)
 #define BY_INDEX   (1u << SP_STRATEGY_INDEX)
+#define ORPHAN	   (1u << FAILURE_ORPHAN)
 
 struct rule {
 	const char *name;
 	unsigned int strategies;
+	unsigned int kinds; /* 0: all */
 	uint16_t wants, refuses;
 	uint16_t wants_one_of; /* 0: nothing more */
 	const char *text, *facts;
@@ -54,14 +57,42 @@ static const struct rule rules[] = {
 		.facts = "V6, R6 (d), W3",
 	},
 	{
+		.name = "moved-foreign",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_OTHER_ANON_VMA | FEATURE_MOVED,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_SWAPPED,
+		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
+			"pages in mergeable memory only, to an address whose item belongs to another "
+			"anon_vma",
+		.facts = "S10, M1, K27, K17",
+	},
+	{
+		.name = "wrong-tree",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_WRONG_TREE,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_SWAPPED,
+		.text = "on another NUMA node its node met an equal one; that merge fails, and the "
+			"item is off the list while the page stays merged",
+		.facts = "K30a",
+	},
+	{
 		.name = "parent",
 		.strategies = ALL,
-		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE,
-		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
-		.refuses = FEATURE_OWN_ITEM | FEATURE_UNMERGED,
+		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE | FEATURE_SHARED,
+		.refuses = FEATURE_OWN_ITEM,
 		.text = "shared by fork when a relative's scan merged it; the only items are the "
 			"relative's, and this memory is never scanned",
 		.facts = "V3, K27, R6 (b)",
+	},
+	{
+		.name = "child",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE | FEATURE_FORKED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_SHARED,
+		.text = "mapped through fork, and the relative's item that led to it is gone; this "
+			"memory is never scanned",
+		.facts = "R6 (c), K27",
 	},
 	{
 		.name = "fork-unscanned",
@@ -72,7 +103,44 @@ static const struct rule rules[] = {
 		.text = "mapped through fork, and no item leads to it until ksmd scans this process",
 		.facts = "R6 (c), K27, M4",
 	},
-	/* By address. */
+	/* By address, and for the rest by the number of mappings. */
+	{
+		.name = "file",
+		.strategies = RETRY,
+		.kinds = ORPHAN,
+		.wants = FEATURE_FILE,
+		.text = "a private file mapping is keyed by the offset in the file, not by the address; "
+			"while entries are restored the mapcount does not say how many are missing",
+		.facts = "V2, S2, S4",
+	},
+	{
+		.name = "moved",
+		.strategies = RETRY,
+		.kinds = ORPHAN,
+		.wants = FEATURE_MOVED_VMA,
+		.text = "mremap moved the page, and it keeps the offset of the place that it comes from; "
+			"while entries are restored the mapcount does not say how many are missing",
+		.facts = "V2, S2, S4",
+	},
+	{
+		.name = "file",
+		.strategies = RETRY,
+		.wants = FEATURE_FILE,
+		.refuses = FEATURE_LINUX,
+		.text = "a private file mapping is keyed by the offset in the file, not by the address; "
+			"a mapping that was met twice passes for it",
+		.facts = "S4, R2, S2",
+	},
+	{
+		.name = "moved",
+		.strategies = RETRY,
+		.wants = FEATURE_MOVED_VMA,
+		.refuses = FEATURE_LINUX,
+		.text = "mremap moved the page, and it keeps the offset of the place that it comes from; "
+			"a mapping that was met twice passes for it",
+		.facts = "S4, R2, S2",
+	},
+	/* By address alone. */
 	{
 		.name = "file",
 		.strategies = BY_ADDRESS,
@@ -119,6 +187,16 @@ static const struct rule rules[] = {
 		.facts = "S6, M1, K27",
 	},
 	{
+		.name = "moved-plain",
+		.strategies = BY_INDEX,
+		.wants = FEATURE_OWN_ITEM | FEATURE_OTHER_INDEX | FEATURE_MOVED,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_LINUX | FEATURE_SWAPPED,
+		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
+			"an address whose item was made for another index",
+		.facts = "S6, M1, K27, K17",
+	},
+	{
 		.name = "upgraded",
 		.strategies = BY_INDEX,
 		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_NOT_MERGEABLE,
@@ -158,11 +236,14 @@ static const char *const feature_names[] = {
 	"own item",	 "relative's item", "no items",	    "other anon_vma", "other index",
 	"moved mapping", "file",	    "not mergeable", "forked",	      "shared by fork",
 	"swapped",	 "moved",	    "unmerged",	    "Linux misses it",
+	"wrong tree",
 };
 
-static bool fits(const struct rule *rule, enum sp_strategy strategy, uint16_t features)
+static bool fits(const struct rule *rule, enum failure_kind kind, enum sp_strategy strategy,
+		 uint16_t features)
 {
-	return rule->strategies & 1u << strategy && (features & rule->wants) == rule->wants &&
+	return rule->strategies & 1u << strategy && (!rule->kinds || rule->kinds & 1u << kind) &&
+	       (features & rule->wants) == rule->wants &&
 	       !(features & rule->refuses) &&
 	       (!rule->wants_one_of || features & rule->wants_one_of);
 }
@@ -177,7 +258,7 @@ struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint16_
 		return cause;
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(rules); i++) {
-		if (fits(&rules[i], strategy, features)) {
+		if (fits(&rules[i], kind, strategy, features)) {
 			cause.name = (uint8_t)i;
 			break;
 		}
@@ -187,7 +268,7 @@ struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint16_
 
 bool cause_equal(const struct cause *a, const struct cause *b)
 {
-	return a->kind == b->kind && a->name == b->name &&
+	return a->kind == b->kind && !strcmp(cause_name(a), cause_name(b)) &&
 	       (a->name != NAME_OTHER || a->features == b->features);
 }
 

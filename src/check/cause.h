@@ -8,7 +8,8 @@
  * of failure (rmap_items, anon_vmas, VMAs) and the page's past, by an ordered table of rules; what no
  * rule names is CAUSE_OTHER and tells its features, so that a new defect never hides in a known one.
  *
- * Causes compare equal when kind, name and, for CAUSE_OTHER, features are the same.
+ * Several rules may have one name, where one defect shows in several ways. Causes compare equal when
+ * kind, name and, for CAUSE_OTHER, features are the same.
  */
 #ifndef SP_CAUSE_H
 #define SP_CAUSE_H
@@ -41,6 +42,7 @@ enum feature {
 	FEATURE_MOVED = 1 << 11,
 	FEATURE_UNMERGED = 1 << 12,
 	FEATURE_LINUX = 1 << 13,	 /* `full` misses it too */
+	FEATURE_WRONG_TREE = 1 << 14,	 /* the page's node is not in the tree of the NUMA node it is on */
 };
 
 struct cause {

@@ -128,6 +128,14 @@ static uint16_t past_features(unsigned int past)
 			  (past & PAST_UNMERGED ? FEATURE_UNMERGED : 0));
 }
 
+/* merge_across_nodes 0: the page was migrated, and its node has not followed yet (K17, K30a). */
+static bool in_wrong_tree(struct ksm *ksm, const struct frame *frame)
+{
+	const struct ksm_stable_node *node = frame_node(frame);
+
+	return node && (node_is_migrating(ksm, node) || node->nid != tree_of(ksm, frame));
+}
+
 static uint16_t features_but_linux(struct mm *mm, uint64_t addr, struct frame *frame,
 				   unsigned int past, const struct ksm_rmap_item **item)
 {
@@ -135,6 +143,8 @@ static uint16_t features_but_linux(struct mm *mm, uint64_t addr, struct frame *f
 	uint16_t features = past_features(past);
 
 	*item = item_for(frame, mm, vma, addr, &features);
+	if (in_wrong_tree(ksm_of(mm->vm), frame))
+		features |= FEATURE_WRONG_TREE;
 	if (!vma)
 		return features;
 	if (vma->file)
