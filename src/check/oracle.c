@@ -55,14 +55,6 @@ static void add_failure(struct verdict *v, const struct failure *failure)
 		v->failures[v->nr++] = *failure;
 }
 
-static bool has_kind(const struct verdict *v, enum failure_kind kind)
-{
-	for (unsigned int i = 0; i < v->nr; i++)
-		if (v->failures[i].cause.kind == kind)
-			return true;
-	return false;
-}
-
 /* ---- Features ------------------------------------------------------------------------ */
 
 /* The item that leads to addr, or NULL: the mm's own, else one of an mm that shares the anon_vma. */
@@ -171,7 +163,7 @@ uint16_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct fra
 
 /* ---- Walks --------------------------------------------------------------------------- */
 
-/* Every page in turn: fn(t, process, page, pte, arg). */
+/* Every page of every process that runs, in turn. */
 #define for_each_page(t, i, j)                                                                     \
 	for (unsigned int i = 0; i < MAX_PROCESSES; i++)                                           \
 		for (unsigned int j = 0; (t)->processes[i].p && j < (t)->shape.nr_pages; j++)
@@ -208,24 +200,68 @@ static void fail_page(struct trial *t, struct verdict *v, enum failure_kind kind
 	add_failure(v, &failure);
 }
 
+/* Pages of a trial as bits. */
+static uint64_t page_bit(unsigned int process, unsigned int page)
+{
+	return UINT64_C(1) << (process * MAX_PAGES + page);
+}
+
+struct reach {
+	const struct trial *t;
+	uint32_t pfn;
+	uint64_t pages;
+};
+
+static bool maps_pfn(pte_t pte, uint32_t pfn)
+{
+	return pte_present(pte) && !pte_is_zero_page(pte) && pte_value(pte) == pfn;
+}
+
+static bool note_reached(struct frame *frame, struct vma *vma, uint64_t addr, void *arg)
+{
+	struct reach *reach = arg;
+
+	(void)frame;
+	if (!maps_pfn(vm_pte(vma->mm, addr), reach->pfn))
+		return true;
+	for (unsigned int i = 0; i < MAX_PROCESSES; i++) {
+		const struct trial_process *p = &reach->t->processes[i];
+
+		if (p->p && p->p->mm == vma->mm)
+			reach->pages |= page_bit(
+				i, (unsigned int)((addr - p->base) / SP_PAGE_SIZE));
+	}
+	return true;
+}
+
+/* What a walk without `done` finds. */
+static uint64_t reached_pages(const struct trial *t, struct frame *frame, enum sp_strategy strategy)
+{
+	struct vm *vm = vm_of(t);
+	struct reach reach = {t, frame_pfn(&vm->frames, frame), 0};
+	struct rmap_walk_control rwc = {
+		.arg = &reach,
+		.rmap_one = note_reached,
+		.override = true,
+		.strategy = strategy,
+	};
+
+	frame_lock(frame);
+	rmap_walk(vm, frame, &rwc);
+	frame_unlock(frame);
+	return reach.pages;
+}
+
 static void judge_missed(struct trial *t, unsigned int index, uint32_t pfn, struct verdict *v)
 {
 	struct frame *frame = frame_at(t, pfn);
+	uint64_t missed = ~reached_pages(t, frame, t->strategy);
 
-	for_each_page(t, i, j) {
-		struct mm *mm = t->processes[i].p->mm;
-		uint64_t addr = trial_address(t, i, j);
-		pte_t pte = pte_of(t, i, j);
-
-		if (!pte_present(pte) || pte_is_zero_page(pte) || pte_value(pte) != pfn)
-			continue;
-		if (is_reached(vm_of(t), frame, TRUTH_MAPPED, t->strategy, mm, addr))
-			continue;
-		if (t->strategy != SP_STRATEGY_FULL &&
-		    !is_reached(vm_of(t), frame, TRUTH_MAPPED, SP_STRATEGY_FULL, mm, addr))
-			continue;
-		fail_page(t, v, FAILURE_MISS, index, i, j, frame);
-	}
+	if (t->strategy != SP_STRATEGY_FULL)
+		missed &= reached_pages(t, frame, SP_STRATEGY_FULL);
+	for_each_page(t, i, j)
+		if (missed & page_bit(i, j) && maps_pfn(pte_of(t, i, j), pfn))
+			fail_page(t, v, FAILURE_MISS, index, i, j, frame);
 }
 
 static void fail_plainly(struct verdict *v, enum failure_kind kind, unsigned int index,
@@ -345,8 +381,8 @@ static void find_orphans(struct trial *t, unsigned int index, struct verdict *v)
 }
 
 /*
- * A page that could not be unmapped although nobody holds it and Linux's walk finds every mapping. What
- * is missed without `done` is told as a miss.
+ * A page that could not be unmapped although nobody holds it and a walk finds every mapping. One
+ * that does not is told as a miss.
  */
 static void judge_pinned(struct trial *t, unsigned int index, const struct step *step,
 			 struct verdict *v)
@@ -354,11 +390,12 @@ static void judge_pinned(struct trial *t, unsigned int index, const struct step 
 	pte_t pte = pte_of(t, step->process, step->first);
 	struct frame *frame;
 
-	if (!pte_present(pte) || pte_is_zero_page(pte) || has_kind(v, FAILURE_MISS))
+	if (!pte_present(pte) || pte_is_zero_page(pte))
 		return;
 	frame = frame_at(t, pte_value(pte));
 	if (!frame_is_anon(frame) || frame->nr_holds ||
 	    frame->refcount != frame->mapcount + !!(frame->flags & FRAME_SWAPCACHE) ||
+	    rmap_count_reached(vm_of(t), frame, t->strategy) != (uint64_t)frame->mapcount ||
 	    rmap_count_reached(vm_of(t), frame, SP_STRATEGY_FULL) != (uint64_t)frame->mapcount)
 		return;
 	fail_page(t, v, FAILURE_PINNED, index, step->process, step->first, frame);
