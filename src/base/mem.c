@@ -34,6 +34,11 @@ struct pool_object {
 	struct pool_object *prev, *next;
 };
 
+void mem_clear(void *ptr, size_t size)
+{
+	memset(ptr, 0, size);
+}
+
 void mem_init(struct mem *mem)
 {
 	memset(mem, 0, sizeof(*mem));

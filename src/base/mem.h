@@ -41,6 +41,12 @@ struct mem {
 	struct region *region; /* where all of it comes from; NULL: the C library */
 };
 
+/*
+ * memset() to 0 by the C library: what the compiler makes of one of a known size, `rep stos`, takes
+ * longer to start than a tiny machine's structures take to clear.
+ */
+void mem_clear(void *ptr, size_t size);
+
 void mem_init(struct mem *mem);
 void mem_init_in(struct mem *mem, struct region *region);
 

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "assertion.h"
+#include "mem.h"
 
 #define LARGE_ALIGN 64u
 
@@ -82,7 +83,7 @@ void region_reset(struct region *region)
 
 	if (REGION_USES_MALLOC)
 		free_live(region);
-	memset(region, 0, sizeof(*region));
+	mem_clear(region, sizeof(*region));
 	region->bytes = bytes;
 	region->top = HEADER_BYTES;
 	region->bottom = bytes;

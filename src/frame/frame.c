@@ -159,7 +159,7 @@ int frames_init(struct frames *frames, struct mem *mem, uint32_t nr_nodes, uint6
 	uint32_t i;
 
 	SP_ASSERT(nr_nodes >= 1 && nr_nodes <= FRAME_NODES_MAX);
-	memset(frames, 0, sizeof(*frames));
+	mem_clear(frames, sizeof(*frames));
 	frames->mem = mem;
 	frames->nr_nodes = nr_nodes;
 	frames->limit_per_node = limit_per_node;

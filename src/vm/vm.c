@@ -27,7 +27,7 @@ int vm_init(struct vm *vm, const struct vm_config *config, uint32_t nr_nodes,
 {
 	int err;
 
-	memset(vm, 0, sizeof(*vm));
+	mem_clear(vm, sizeof(*vm));
 	vm->config = *config;
 	mem_init_in(&vm->mem, config->region);
 	vm->mem.fail_at = config->fail_allocation;
