@@ -169,28 +169,40 @@ static uint8_t free_name(const uint8_t *names, unsigned int nr)
 	return name;
 }
 
-/* False: the step is of a process that does not run, or starts one that does. */
-static bool rename_processes(struct step *step, uint8_t names[MAX_PROCESSES])
+struct names {
+	uint8_t list[MAX_PROCESSES]; /* the new ones of those that run */
+	uint8_t nr_used;	     /* a name is used again only when there is no other */
+};
+
+static uint8_t next_name(struct names *names)
 {
-	uint8_t *starts = NULL;
+	if (names->nr_used < MAX_PROCESSES)
+		return names->nr_used++;
+	return free_name(names->list, MAX_PROCESSES);
+}
+
+/* False: the step is of a process that does not run, or starts one that does. */
+static bool rename_processes(struct step *step, struct names *names)
+{
+	uint8_t *list = names->list, *starts = NULL;
 
 	if (step->kind == STEP_PROCESS)
 		starts = &step->process;
-	else if (step_has_process(step->kind) && names[step->process] == NO_NAME)
+	else if (step_has_process(step->kind) && list[step->process] == NO_NAME)
 		return false;
 	else if (step->kind == STEP_FORK)
 		starts = &step->to;
-	if (starts && names[*starts] != NO_NAME)
+	if (starts && list[*starts] != NO_NAME)
 		return false;
 	if (step_has_process(step->kind) && step->kind != STEP_PROCESS) {
 		uint8_t old = step->process;
 
-		step->process = names[old];
+		step->process = list[old];
 		if (step->kind == STEP_EXIT)
-			names[old] = NO_NAME;
+			list[old] = NO_NAME;
 	}
 	if (starts)
-		*starts = names[*starts] = free_name(names, MAX_PROCESSES);
+		*starts = list[*starts] = next_name(names);
 	return true;
 }
 
@@ -221,10 +233,10 @@ static void rename_holds(struct sequence *s)
 
 void sequence_normalize(struct sequence *s)
 {
-	uint8_t names[MAX_PROCESSES];
+	struct names names = {.nr_used = 0};
 	unsigned int kept = 0;
 
-	memset(names, NO_NAME, sizeof(names));
+	memset(names.list, NO_NAME, sizeof(names.list));
 	for (unsigned int i = 0; i < s->nr; i++) {
 		struct step step = s->steps[i];
 
@@ -232,7 +244,7 @@ void sequence_normalize(struct sequence *s)
 			step.process = 0;
 		if (!step_has_range(step.kind))
 			step.first = step.nr = 0;
-		if (rename_processes(&step, names))
+		if (rename_processes(&step, &names))
 			s->steps[kept++] = step;
 	}
 	s->nr = (uint16_t)kept;
@@ -299,8 +311,12 @@ static void add_other_kinds(struct variants *v, const struct step *s, const stru
 		if (s->arg == SP_MADV_DONTNEED)
 			add_kind(v, *s, STEP_MUNMAP, 0);
 		break;
-	case STEP_FILL:
 	case STEP_MLOCK:
+		/* What mlock faults in, writable memory being written to: either may be its point. */
+		add_kind(v, *s, STEP_TOUCH, 0);
+		add_kind(v, *s, STEP_FILL, common_bytes[0]);
+		break;
+	case STEP_FILL:
 		add_kind(v, *s, STEP_TOUCH, 0);
 		break;
 	case STEP_RECLAIM:
@@ -443,6 +459,16 @@ void sequence_without_page(const struct sequence *s, unsigned int page, struct s
 	}
 }
 
+void sequence_with_page(const struct sequence *s, struct sequence *ret)
+{
+	*ret = *s;
+	ret->shape.nr_pages++;
+	for (unsigned int i = 0; i < s->nr; i++)
+		if (step_has_range(s->steps[i].kind) && s->steps[i].nr == s->shape.nr_pages &&
+		    !moves(&s->steps[i]))
+			ret->steps[i].nr++;
+}
+
 bool sequence_fold_process(const struct sequence *s, unsigned int at, unsigned int into,
 			   unsigned int shift, struct sequence *ret)
 {
@@ -454,12 +480,15 @@ bool sequence_fold_process(const struct sequence *s, unsigned int at, unsigned i
 		struct step *step = &ret->steps[i];
 		unsigned int end = 0;
 
-		if (!step_has_process(step->kind) || step->process != gone)
+		if (!step_has_process(step->kind) ||
+		    (step->process != gone && step->process != into))
 			continue;
 		if (step->kind == STEP_EXIT) {
 			sequence_remove(ret, i, 1);
 			continue;
 		}
+		if (step->process == into)
+			continue;
 		step->process = (uint8_t)into;
 		if (step_has_range(step->kind)) {
 			step->first = (uint8_t)(step->first + shift);

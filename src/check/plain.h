@@ -41,9 +41,11 @@ unsigned int step_plainer(const struct step *step, const struct shape *shape,
 
 /* The sequence on a machine without that page: ranges that had it are a page shorter. */
 void sequence_without_page(const struct sequence *s, unsigned int page, struct sequence *ret);
+/* On a machine with a page more, which all ranges of the whole window have too. */
+void sequence_with_page(const struct sequence *s, struct sequence *ret);
 /*
  * The process that step `at` starts never does: what it did, another one does, `shift` pages
- * further up. False when that would need more pages than there are.
+ * further up, and does not exit. False when that would need more pages than there are.
  */
 bool sequence_fold_process(const struct sequence *s, unsigned int at, unsigned int into,
 			   unsigned int shift, struct sequence *ret);

@@ -137,19 +137,40 @@ static void drop_processes(struct shrinking *sh)
 	}
 }
 
+/* Without steps i and j of it, which may be one. */
+static bool without_both(struct shrinking *sh, const struct sequence *s, unsigned int i,
+			 unsigned int j)
+{
+	struct sequence candidate = *s;
+
+	sequence_remove(&candidate, j, 1);
+	if (i != j)
+		sequence_remove(&candidate, i, 1);
+	return attempt(sh, &candidate);
+}
+
 /* A hold and its drop, a fork and an exit, a move there and back. */
 static void drop_pairs(struct shrinking *sh)
 {
 	if (sh->best->nr > MAX_STEPS_FOR_PAIRS)
 		return;
 	for (unsigned int i = 0; i < sh->best->nr; i++)
-		for (unsigned int j = i + 1; j < sh->best->nr && !sh->err; j++) {
-			struct sequence candidate = *sh->best;
+		for (unsigned int j = i + 1; j < sh->best->nr && !sh->err; j++)
+			without_both(sh, sh->best, i, j);
+}
 
-			sequence_remove(&candidate, j, 1);
-			sequence_remove(&candidate, i, 1);
-			attempt(sh, &candidate);
-		}
+/* What a fork, or a write to another process, was good for may be had by one more page. */
+static void drop_for_page(struct shrinking *sh)
+{
+	struct sequence wide;
+
+	if (sh->best->nr > MAX_STEPS_FOR_PAIRS || sh->best->shape.nr_pages == MAX_PAGES)
+		return;
+	sequence_with_page(sh->best, &wide);
+	for (unsigned int i = 0; i < wide.nr; i++)
+		for (unsigned int j = i; j < wide.nr && !sh->err; j++)
+			if (without_both(sh, &wide, i, j))
+				return;
 }
 
 static void fold_processes(struct shrinking *sh)
@@ -316,6 +337,7 @@ int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy,
 		drop_processes(&sh);
 		fold_processes(&sh);
 		drop_pairs(&sh);
+		drop_for_page(&sh);
 		join_steps(&sh);
 		smaller_machine(&sh);
 		plainer_steps(&sh);
