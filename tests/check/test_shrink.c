@@ -19,6 +19,11 @@
 
 #define ROUNDS 6
 #define NOISE  60
+/*
+ * Noise may have made another way to the same failure, now and then a longer one, of which nothing
+ * can be taken. A search has several sequences for each cause, and keeps the shortest.
+ */
+#define DETOUR 4
 
 static void print_sequence(const struct sequence *s)
 {
