@@ -228,8 +228,12 @@ static int move_vma(struct remap *r)
 	if (err)
 		return err;
 	err = reserve_move(r);
-	if (!err)
+	if (!err) {
+		uint64_t nr_allocs = vm->mem.nr_allocs;
+
 		err = copy_and_move(r);
+		SP_ASSERT(vm->mem.nr_allocs == nr_allocs);
+	}
 	vma_spare_drop(vm);
 	if (err)
 		page_table_trim(&r->mm->pt, r->new_addr, r->new_addr + r->old_len);
