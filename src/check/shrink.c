@@ -30,12 +30,11 @@ struct shrinking {
 	int err;		/* ends it all */
 };
 
-/* Judges that see the cause, or whose word on others it depends on; the rest only costs time. */
+/* Judges that see the cause; the others only cost time. */
 static unsigned int oracles_of(const struct cause *cause)
 {
 	switch ((enum failure_kind)cause->kind) {
 	case FAILURE_MISS:
-	case FAILURE_PINNED:
 		return ORACLE_WALKS;
 	case FAILURE_CONTENT:
 		return ORACLE_CONTENTS;
