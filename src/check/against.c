@@ -75,7 +75,7 @@ static void note_missed(struct watch *w, const struct sp_walk_result *walk)
 		const struct sp_missed_pte *missed = &walk->missed[i];
 		struct mm *mm = find_mm(vm, missed->process);
 		enum failure_kind kind = FAILURE_MISS;
-		uint16_t features;
+		uint32_t features;
 		pte_t pte;
 
 		/* Of what Linux misses too, only its own walk is to blame. */
@@ -139,18 +139,20 @@ static void remember(struct watch *w, uint32_t mm_id, uint64_t addr, unsigned in
 		w->err = err;
 }
 
-/* Bits for all that is in the page tables in [start, end). */
-static void remember_range(struct watch *w, struct mm *mm, uint64_t start, uint64_t end,
-			   unsigned int bits)
+/* [start, end) is about to cease to be mergeable: what is swapped out is not looked at (K32). */
+static void remember_unmerged(struct watch *w, struct mm *mm, uint64_t start, uint64_t end)
 {
 	uint64_t addr = start;
 	pte_t pte;
 	bool huge;
 
 	for (; page_table_next(&mm->pt, &addr, end, &pte, &huge);
-	     addr += huge ? HPAGE_PMD_SIZE : SP_PAGE_SIZE)
-		if (!huge)
-			remember(w, mm->id, addr, bits);
+	     addr += huge ? HPAGE_PMD_SIZE : SP_PAGE_SIZE) {
+		const struct vma *vma = pte_is_swap(pte) ? vma_lookup(mm, addr) : NULL;
+
+		if (vma && vma->flags & VM_MERGEABLE)
+			remember(w, mm->id, addr, PAST_UNMERGED);
+	}
 }
 
 static void forget_range(struct watch *w, const struct mm *mm, uint64_t start, uint64_t length)
@@ -176,6 +178,28 @@ static void remember_swapped(struct watch *w)
 	}
 }
 
+static bool is_merged(const struct mm *mm, pte_t pte)
+{
+	return pte_present(pte) && !pte_is_zero_page(pte) &&
+	       frame_is_ksm(frame_of_pfn(&mm->vm->frames, pte_value(pte)));
+}
+
+/* After an access: what came back as a page like any other has no such past any more. */
+static void remember_swapped_in(struct watch *w, struct mm *mm, uint64_t addr, uint64_t length)
+{
+	const unsigned int swapped = PAST_SWAPPED | PAST_UNMERGED;
+
+	for (uint64_t at = addr & PAGE_MASK; w->past.nr && at < addr + length; at += SP_PAGE_SIZE) {
+		unsigned int bits = past_get(&w->past, mm->id, at);
+		pte_t pte = bits & swapped ? vm_pte(mm, at) : 0;
+
+		if (!pte_present(pte) || is_merged(mm, pte))
+			continue;
+		past_forget(&w->past, mm->id, at);
+		remember(w, mm->id, at, bits & ~swapped);
+	}
+}
+
 /* Parent and child have the same pages, but what the parent kept from it. */
 static void remember_fork(struct watch *w, struct mm *parent, struct mm *child)
 {
@@ -187,8 +211,11 @@ static void remember_fork(struct watch *w, struct mm *parent, struct mm *child)
 	     addr += huge ? HPAGE_PMD_SIZE : SP_PAGE_SIZE) {
 		if (huge)
 			continue;
-		remember(w, child->id, addr, past_get(&w->past, parent->id, addr) | PAST_FORKED);
-		remember(w, parent->id, addr, PAST_SHARED);
+		remember(w, child->id, addr,
+			 past_get(&w->past, parent->id, addr) |
+				 (is_merged(child, pte) ? PAST_INHERITED : PAST_FORKED));
+		if (!is_merged(child, pte))
+			remember(w, parent->id, addr, PAST_SHARED);
 	}
 }
 
@@ -200,8 +227,10 @@ static void remember_move(struct watch *w, struct mm *mm, uint64_t from, uint64_
 
 		past_forget(&w->past, mm->id, from + at);
 		past_forget(&w->past, mm->id, to + at);
+		if (is_merged(mm, vm_pte(mm, to + at)))
+			bits |= PAST_MOVED;
 		if (vm_pte(mm, to + at))
-			remember(w, mm->id, to + at, bits | PAST_MOVED);
+			remember(w, mm->id, to + at, bits);
 	}
 }
 
@@ -274,15 +303,15 @@ static int watch_madvise(struct backend_process *p, uint64_t addr, uint64_t leng
 			 enum sp_advice advice)
 {
 	struct watch *w = watch_of(p);
-	int err = engine_backend.madvise(p, addr, length, advice);
+	int err;
 
+	if (advice == SP_MADV_UNMERGEABLE)
+		remember_unmerged(w, sp(p)->mm, addr, addr + length);
+	err = engine_backend.madvise(p, addr, length, advice);
 	switch (advice) {
 	case SP_MADV_DONTNEED:
 		if (!err)
 			forget_range(w, sp(p)->mm, addr, length);
-		break;
-	case SP_MADV_UNMERGEABLE:
-		remember_range(w, sp(p)->mm, addr, addr + length, PAST_UNMERGED);
 		break;
 	case SP_MADV_PAGEOUT:
 		remember_swapped(w);
@@ -297,10 +326,11 @@ static int watch_madvise(struct backend_process *p, uint64_t addr, uint64_t leng
 static int watch_prctl_set(struct backend_process *p, const unsigned long args[4])
 {
 	struct watch *w = watch_of(p);
-	int err = engine_backend.prctl_set(p, args);
+	int err;
 
-	if (!err && !args[0])
-		remember_range(w, sp(p)->mm, 0, TASK_SIZE, PAST_UNMERGED);
+	if (!args[0] && !args[1] && !args[2] && !args[3])
+		remember_unmerged(w, sp(p)->mm, 0, TASK_SIZE);
+	err = engine_backend.prctl_set(p, args);
 	look(w);
 	return err;
 }
@@ -343,6 +373,7 @@ static int watch_read(struct backend_process *p, uint64_t addr, void *buf, uint6
 {
 	int err = engine_backend.read(p, addr, buf, length);
 
+	remember_swapped_in(watch_of(p), sp(p)->mm, addr, length);
 	look(watch_of(p));
 	return err;
 }
@@ -351,6 +382,7 @@ static int watch_touch(struct backend_process *p, uint64_t addr, uint64_t length
 {
 	int err = engine_backend.touch(p, addr, length);
 
+	remember_swapped_in(watch_of(p), sp(p)->mm, addr, length);
 	look(watch_of(p));
 	return err;
 }

@@ -24,8 +24,8 @@ struct rule {
 	const char *name;
 	unsigned int strategies;
 	unsigned int kinds; /* 0: all */
-	uint16_t wants, refuses;
-	uint16_t wants_one_of; /* 0: nothing more */
+	uint32_t wants, refuses;
+	uint32_t wants_one_of; /* 0: nothing more */
 	const char *text, *facts;
 };
 
@@ -57,10 +57,18 @@ static const struct rule rules[] = {
 		.facts = "V6, R6 (d), W3",
 	},
 	{
+		.name = "no-node",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_NO_NODE,
+		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED | FEATURE_INHERITED,
+		.text = "shared by fork when ksmd made it a merged page and then could not merge the "
+			"second one: that is undone in the scanned process only, and the page has no node",
+		.facts = "S11, K26, K27",
+	},
+	{
 		.name = "moved-foreign",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_OTHER_ANON_VMA | FEATURE_MOVED,
-		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
 		.refuses = FEATURE_SWAPPED,
 		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
 			"pages in mergeable memory only, to an address whose item belongs to another "
@@ -68,19 +76,19 @@ static const struct rule rules[] = {
 		.facts = "S10, M1, K27, K17",
 	},
 	{
-		.name = "wrong-tree",
+		.name = "moved-fresh",
 		.strategies = ALL,
-		.wants = FEATURE_LINUX | FEATURE_WRONG_TREE,
+		.wants = FEATURE_LINUX | FEATURE_MOVED,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_SWAPPED,
-		.text = "on another NUMA node its node met an equal one; that merge fails, and the "
-			"item is off the list while the page stays merged",
-		.facts = "K30a",
+		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
+			"pages in mergeable memory only, to where no item leads",
+		.facts = "R6 (b), M1, K27",
 	},
 	{
 		.name = "parent",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE | FEATURE_SHARED,
-		.refuses = FEATURE_OWN_ITEM,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_MOVED,
 		.text = "shared by fork when a relative's scan merged it; the only items are the "
 			"relative's, and this memory is never scanned",
 		.facts = "V3, K27, R6 (b)",
@@ -88,20 +96,53 @@ static const struct rule rules[] = {
 	{
 		.name = "child",
 		.strategies = ALL,
-		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE | FEATURE_FORKED,
-		.refuses = FEATURE_OWN_ITEM | FEATURE_SHARED,
-		.text = "mapped through fork, and the relative's item that led to it is gone; this "
-			"memory is never scanned",
-		.facts = "R6 (c), K27",
+		.wants = FEATURE_LINUX | FEATURE_NOT_MERGEABLE,
+		.wants_one_of = FEATURE_FORKED | FEATURE_INHERITED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_SHARED | FEATURE_MOVED,
+		.text = "mapped through fork, where no relative's item leads, in memory that is never "
+			"scanned",
+		.facts = "R6 (b), R6 (c), K27",
 	},
 	{
 		.name = "fork-unscanned",
 		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_INHERITED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
+			   FEATURE_OFF_LIST,
+		.text = "merged when it was forked, and the parent's item that led to it is gone; missed "
+			"until ksmd scans this process",
+		.facts = "R6 (c), R2, M4",
+	},
+	{
+		.name = "upgraded-unscanned",
+		.strategies = ALL,
 		.wants = FEATURE_LINUX,
 		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
-		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED,
-		.text = "mapped through fork, and no item leads to it until ksmd scans this process",
-		.facts = "R6 (c), K27, M4",
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
+			   FEATURE_INHERITED,
+		.text = "shared by fork when a relative's scan merged it, and no item leads to it until "
+			"ksmd scans this process",
+		.facts = "K27, R6 (b)",
+	},
+	{
+		.name = "wrong-tree",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_OFF_LIST | FEATURE_WRONG_TREE,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
+			   FEATURE_SHARED | FEATURE_FORKED,
+		.text = "on another NUMA node its node met an equal one; that merge fails, and the "
+			"item is off the list while the page stays merged",
+		.facts = "K30a",
+	},
+	{
+		.name = "full-node",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_OFF_LIST,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
+			   FEATURE_SHARED | FEATURE_FORKED | FEATURE_WRONG_TREE,
+		.text = "on another NUMA node its node, at max_page_sharing, went into that tree; the "
+			"item that was scanned for it is off the list until the next pass",
+		.facts = "K30a, K21",
 	},
 	/* By address, and for the rest by the number of mappings. */
 	{
@@ -179,42 +220,32 @@ static const struct rule rules[] = {
 	{
 		.name = "moved-plain",
 		.strategies = BY_INDEX,
-		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_NOT_MERGEABLE |
-			 FEATURE_MOVED,
-		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED,
-		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
-			"where a relative has an item for another index",
-		.facts = "S6, M1, K27",
-	},
-	{
-		.name = "moved-plain",
-		.strategies = BY_INDEX,
-		.wants = FEATURE_OWN_ITEM | FEATURE_OTHER_INDEX | FEATURE_MOVED,
-		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.wants = FEATURE_OTHER_INDEX | FEATURE_MOVED,
+		.wants_one_of = FEATURE_OWN_ITEM | FEATURE_RELATIVE_ITEM,
 		.refuses = FEATURE_LINUX | FEATURE_SWAPPED,
 		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
 			"an address whose item was made for another index",
 		.facts = "S6, M1, K27, K17",
 	},
 	{
-		.name = "upgraded",
+		.name = "remade",
 		.strategies = BY_INDEX,
-		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_NOT_MERGEABLE,
-		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
+		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX | FEATURE_INHERITED,
 		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_MOVED,
-		.text = "shared by fork when a relative's scan merged it, where the relative has "
-			"another page by now",
-		.facts = "S7, K27",
+		.text = "merged when it was forked, and reached by a relative's item, which was made "
+			"again for another index",
+		.facts = "S8, R2, M4",
 	},
 	{
-		.name = "remade",
+		.name = "upgraded",
 		.strategies = BY_INDEX,
 		.wants = FEATURE_RELATIVE_ITEM | FEATURE_OTHER_INDEX,
 		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
-		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_NOT_MERGEABLE,
-		.text = "mapped through fork and reached by a relative's item, which was made again "
-			"for another index",
-		.facts = "S8, R2, M4",
+		.refuses = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_MOVED |
+			   FEATURE_INHERITED,
+		.text = "shared by fork when a relative's scan merged it, at an address where the "
+			"relative has a page of another index",
+		.facts = "S7, K27",
 	},
 };
 
@@ -233,14 +264,14 @@ static const struct {
 };
 
 static const char *const feature_names[] = {
-	"own item",	 "relative's item", "no items",	    "other anon_vma", "other index",
+	"own item",	 "relative's item", "item off list",	    "other anon_vma", "other index",
 	"moved mapping", "file",	    "not mergeable", "forked",	      "shared by fork",
 	"swapped",	 "moved",	    "unmerged",	    "Linux misses it",
-	"wrong tree",
+	"wrong tree",	 "forked merged",   "no node",
 };
 
 static bool fits(const struct rule *rule, enum failure_kind kind, enum sp_strategy strategy,
-		 uint16_t features)
+		 uint32_t features)
 {
 	return rule->strategies & 1u << strategy && (!rule->kinds || rule->kinds & 1u << kind) &&
 	       (features & rule->wants) == rule->wants &&
@@ -248,7 +279,7 @@ static bool fits(const struct rule *rule, enum failure_kind kind, enum sp_strate
 	       (!rule->wants_one_of || features & rule->wants_one_of);
 }
 
-struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint16_t features)
+struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint32_t features)
 {
 	struct cause cause = {.kind = kind, .name = NAME_OTHER, .features = features};
 

@@ -30,7 +30,7 @@ enum failure_kind {
 enum feature {
 	FEATURE_OWN_ITEM = 1 << 0,	 /* an rmap_item of this mm and address is on the page's node */
 	FEATURE_RELATIVE_ITEM = 1 << 1,	 /* one of another mm at this address, in whose anon_vma the VMA is */
-	FEATURE_NO_ITEMS = 1 << 2,	 /* the page's node has no items at all, or it has no node */
+	FEATURE_OFF_LIST = 1 << 2,	 /* ksmd has an item for it that is not on the page's node */
 	FEATURE_OTHER_ANON_VMA = 1 << 3, /* the VMA is not in the own item's anon_vma */
 	FEATURE_OTHER_INDEX = 1 << 4,	 /* the item that should lead here was made for another index */
 	FEATURE_MOVED_VMA = 1 << 5,	 /* anonymous, and linear index != address >> PAGE_SHIFT */
@@ -43,15 +43,17 @@ enum feature {
 	FEATURE_UNMERGED = 1 << 12,
 	FEATURE_LINUX = 1 << 13,	 /* `full` misses it too */
 	FEATURE_WRONG_TREE = 1 << 14,	 /* the page's node is not in the tree of the NUMA node it is on */
+	FEATURE_INHERITED = 1 << 15,	 /* as enum page_past */
+	FEATURE_NO_NODE = 1 << 16,	 /* a merged page without a node */
 };
 
 struct cause {
 	uint8_t kind;
 	uint8_t name; /* index of the table in cause.c */
-	uint16_t features;
+	uint32_t features;
 };
 
-struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint16_t features);
+struct cause cause_of(enum failure_kind kind, enum sp_strategy strategy, uint32_t features);
 bool cause_equal(const struct cause *a, const struct cause *b);
 /* "moved", "file", "forked-before-merge" ...: stable, for JSON and file names. */
 const char *cause_name(const struct cause *cause);

@@ -60,17 +60,16 @@ static void add_failure(struct verdict *v, const struct failure *failure)
 /* The item that leads to addr, or NULL: the mm's own, else one of an mm that shares the anon_vma. */
 static const struct ksm_rmap_item *item_for(const struct frame *frame, const struct mm *mm,
 					    const struct vma *vma, uint64_t addr,
-					    uint16_t *features)
+					    uint32_t *features)
 {
 	const struct ksm_stable_node *node = frame_node(frame);
 	uint64_t index = vma ? vma_linear_index(vma, addr) : 0;
 	const struct ksm_rmap_item *own = NULL, *relative = NULL;
+	struct cds_hlist_node *pos;
 
-	if (!node || !node->hlist.next) {
-		*features |= FEATURE_NO_ITEMS;
-		return NULL;
-	}
-	for (struct cds_hlist_node *pos = node->hlist.next; pos; pos = pos->next) {
+	if (!node)
+		*features |= FEATURE_NO_NODE;
+	for (pos = node ? node->hlist.next : NULL; pos; pos = pos->next) {
 		const struct ksm_rmap_item *item =
 			container_of(pos, struct ksm_rmap_item, hlist);
 
@@ -111,13 +110,14 @@ static bool is_reached(struct vm *vm, struct frame *frame, enum truth_kind kind,
 	return found;
 }
 
-static uint16_t past_features(unsigned int past)
+static uint32_t past_features(unsigned int past)
 {
-	return (uint16_t)((past & PAST_FORKED ? FEATURE_FORKED : 0) |
-			  (past & PAST_SHARED ? FEATURE_SHARED : 0) |
-			  (past & PAST_SWAPPED ? FEATURE_SWAPPED : 0) |
-			  (past & PAST_MOVED ? FEATURE_MOVED : 0) |
-			  (past & PAST_UNMERGED ? FEATURE_UNMERGED : 0));
+	return (past & PAST_FORKED ? FEATURE_FORKED : 0) |
+	       (past & PAST_SHARED ? FEATURE_SHARED : 0) |
+	       (past & PAST_SWAPPED ? FEATURE_SWAPPED : 0) |
+	       (past & PAST_MOVED ? FEATURE_MOVED : 0) |
+	       (past & PAST_UNMERGED ? FEATURE_UNMERGED : 0) |
+	       (past & PAST_INHERITED ? FEATURE_INHERITED : 0);
 }
 
 /* merge_across_nodes 0: the page was migrated, and its node has not followed yet (K17, K30a). */
@@ -128,15 +128,28 @@ static bool in_wrong_tree(struct ksm *ksm, const struct frame *frame)
 	return node && (node_is_migrating(ksm, node) || node->nid != tree_of(ksm, frame));
 }
 
-static uint16_t features_but_linux(struct mm *mm, uint64_t addr, struct frame *frame,
+/* ksmd has seen the page, and its item leads elsewhere or nowhere. */
+static bool is_off_list(const struct frame *frame, const struct mm *mm, uint64_t addr)
+{
+	const struct ksm_mm_slot *slot = mm->ksm_slot;
+	const struct ksm_rmap_item *item = slot ? slot->rmap_list : NULL;
+
+	while (item && item_address(item) < addr)
+		item = item->next;
+	return item && item_address(item) == addr && !item_is_on(item, frame_node(frame));
+}
+
+static uint32_t features_but_linux(struct mm *mm, uint64_t addr, struct frame *frame,
 				   unsigned int past, const struct ksm_rmap_item **item)
 {
 	const struct vma *vma = vma_lookup(mm, addr);
-	uint16_t features = past_features(past);
+	uint32_t features = past_features(past);
 
 	*item = item_for(frame, mm, vma, addr, &features);
 	if (in_wrong_tree(ksm_of(mm->vm), frame))
 		features |= FEATURE_WRONG_TREE;
+	if (is_off_list(frame, mm, addr))
+		features |= FEATURE_OFF_LIST;
 	if (!vma)
 		return features;
 	if (vma->file)
@@ -148,11 +161,11 @@ static uint16_t features_but_linux(struct mm *mm, uint64_t addr, struct frame *f
 	return features;
 }
 
-uint16_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct frame *frame,
+uint32_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct frame *frame,
 			 unsigned int past)
 {
 	const struct ksm_rmap_item *item;
-	uint16_t features = features_but_linux(mm, addr, frame, past, &item);
+	uint32_t features = features_but_linux(mm, addr, frame, past, &item);
 	pte_t pte = vm_pte(mm, addr);
 
 	if (pte_present(pte) &&
@@ -185,7 +198,7 @@ static void fail_page(struct trial *t, struct verdict *v, enum failure_kind kind
 		.process = (uint8_t)process,
 		.page = (uint8_t)page,
 	};
-	uint16_t features = features_but_linux(
+	uint32_t features = features_but_linux(
 		mm, addr, frame, t->processes[process].pages[page].past, &item);
 
 	/* Only there is it Linux's miss that is told. */

@@ -67,7 +67,7 @@ int oracle_run(struct trial *t, const struct sequence *s, enum sp_strategy strat
  * The features of an entry at addr that maps the frame, as the machine shows them; past: enum page_past.
  * FEATURE_LINUX included. For causes of machines that no trial runs (against.h).
  */
-uint16_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct frame *frame,
+uint32_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct frame *frame,
 			 unsigned int past);
 
 /* The failure of that cause in the verdict, or NULL. */

@@ -157,6 +157,14 @@ static void forget_unmapped(struct call *c)
 			pages_clear(&p->pages[i], 1);
 }
 
+static bool is_merged(const struct mm *mm, uint64_t addr)
+{
+	pte_t pte = vm_pte(mm, addr);
+
+	return pte_present(pte) && !pte_is_zero_page(pte) &&
+	       frame_is_ksm(frame_of_pfn(&mm->vm->frames, pte_value(pte)));
+}
+
 static void note_swapped(struct trial *t)
 {
 	for (unsigned int i = 0; i < MAX_PROCESSES; i++) {
@@ -165,6 +173,20 @@ static void note_swapped(struct trial *t)
 		for (unsigned int j = 0; p->p && j < t->shape.nr_pages; j++)
 			if (pte_is_swap(vm_pte(mm_of(p), p->base + j * SP_PAGE_SIZE)))
 				p->pages[j].past |= PAST_SWAPPED;
+	}
+}
+
+/* After an access: what came back as a page like any other has no such past any more. */
+static void note_swapped_in(struct call *c)
+{
+	const unsigned int past = PAST_SWAPPED | PAST_UNMERGED;
+
+	for (unsigned int i = 0; i < c->step->nr; i++) {
+		uint64_t addr = c->addr + i * SP_PAGE_SIZE;
+
+		if (c->pages[i].past & past && pte_present(vm_pte(mm_of(c->process), addr)) &&
+		    !is_merged(mm_of(c->process), addr))
+			c->pages[i].past &= (uint8_t)~past;
 	}
 }
 
@@ -200,17 +222,20 @@ static bool do_fork(struct call *c)
 	child->base = parent->base;
 	for (unsigned int i = 0; i < c->t->shape.nr_pages; i++) {
 		struct model_page *from = &parent->pages[i], *to = &child->pages[i];
+		uint64_t addr = parent->base + i * SP_PAGE_SIZE;
 		const struct vma *vma;
 
 		*to = *from;
 		if (!from->mapped)
 			continue;
-		vma = vma_lookup(mm_of(parent), parent->base + i * SP_PAGE_SIZE);
+		vma = vma_lookup(mm_of(parent), addr);
 		if (vma && vma->flags & VM_DONTCOPY) {
 			pages_clear(to, 1);
 		} else if (vma && vma->flags & VM_WIPEONFORK) {
 			to->value = 0;
 			to->past = 0;
+		} else if (is_merged(mm_of(parent), addr)) {
+			to->past |= PAST_INHERITED;
 		} else {
 			from->past |= PAST_SHARED;
 			to->past |= PAST_FORKED;
@@ -326,7 +351,8 @@ static bool do_mremap(struct call *c)
 			*to = page_behind(c->t, to - 1);
 		} else if (moved[i].mapped) {
 			*to = moved[i];
-			to->past |= PAST_MOVED;
+			if (is_merged(mm_of(p), p->base + (s->to + i) * SP_PAGE_SIZE))
+				to->past |= PAST_MOVED;
 		}
 	}
 	return true;
@@ -381,25 +407,31 @@ static void model_discard(struct call *c)
 	}
 }
 
-static void note_advice(struct model_page *pages, unsigned int nr, bool mergeable)
+/* Before it is given: what is mergeable and swapped out is not looked at (K32). */
+static void note_advice(const struct trial_process *p, struct model_page *pages, unsigned int nr,
+			bool mergeable)
 {
 	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t addr = p->base + (uint64_t)(&pages[i] - p->pages) * SP_PAGE_SIZE;
+		const struct vma *vma;
+
 		pages[i].mergeable = mergeable;
-		if (!mergeable)
+		if (mergeable || !pte_is_swap(vm_pte(mm_of(p), addr)))
+			continue;
+		vma = vma_lookup(mm_of(p), addr);
+		if (vma && vma->flags & VM_MERGEABLE)
 			pages[i].past |= PAST_UNMERGED;
 	}
 }
 
 static bool do_madvise(struct call *c)
 {
+	if (c->step->arg == SP_MADV_MERGEABLE || c->step->arg == SP_MADV_UNMERGEABLE)
+		note_advice(c->process, c->pages, c->step->nr, c->step->arg == SP_MADV_MERGEABLE);
 	c->result = sp_madvise(c->process->p, c->addr, c->length, c->step->arg);
 	switch (c->step->arg) {
 	case SP_MADV_DONTNEED:
 		model_discard(c);
-		break;
-	case SP_MADV_MERGEABLE:
-	case SP_MADV_UNMERGEABLE:
-		note_advice(c->pages, c->step->nr, c->step->arg == SP_MADV_MERGEABLE);
 		break;
 	case SP_MADV_PAGEOUT:
 		note_swapped(c->t);
@@ -419,8 +451,8 @@ static bool do_mlock(struct call *c)
 
 static bool do_merge_any(struct call *c)
 {
+	note_advice(c->process, c->process->pages, c->t->shape.nr_pages, c->step->arg);
 	c->result = sp_prctl_set_memory_merge(c->process->p, c->step->arg, 0, 0, 0);
-	note_advice(c->process->pages, MAX_PAGES, c->step->arg);
 	return true;
 }
 
@@ -442,6 +474,7 @@ static bool do_fill(struct call *c)
 static bool do_touch(struct call *c)
 {
 	c->result = sp_touch(c->process->p, c->addr, c->length);
+	note_swapped_in(c);
 	return true;
 }
 
@@ -479,6 +512,7 @@ static bool do_hold(struct call *c)
 	c->result = sp_hold(c->process->p, c->addr, hold);
 	if (c->result)
 		*hold = 0;
+	note_swapped_in(c);
 	return true;
 }
 

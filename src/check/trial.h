@@ -31,11 +31,12 @@
 
 /* How a page came to be what it is, since it last got a frame of its own. */
 enum page_past {
-	PAST_FORKED = 1,  /* a fork took it over from its parent */
-	PAST_SHARED = 2,  /* this process forked while it had it */
-	PAST_SWAPPED = 4, /* was swapped out */
-	PAST_MOVED = 8,	  /* mremap brought it here */
-	PAST_UNMERGED = 16, /* MADV_UNMERGEABLE since */
+	PAST_FORKED = 1,     /* a fork took it over from its parent, not merged yet */
+	PAST_SHARED = 2,     /* this process forked while it had it, not merged yet */
+	PAST_SWAPPED = 4,    /* is swapped out, or came back as a merged page (W3) */
+	PAST_MOVED = 8,	     /* mremap brought it here merged, as it was */
+	PAST_UNMERGED = 16,  /* and its memory ceased to be mergeable meanwhile (K32) */
+	PAST_INHERITED = 32, /* a fork took it over from its parent, merged */
 };
 
 struct model_page {
