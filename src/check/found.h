@@ -31,8 +31,8 @@ struct found_table {
 };
 
 /* One sequence that failed; *new: the table did not have the cause. 0 or -ENOMEM. */
-int found_add(struct found_table *table, const struct cause *cause, uint64_t sequence, bool *new)
-	SP_CHECK;
+int found_add(struct found_table *table, const struct cause *cause, uint64_t sequence,
+	      bool *new) SP_CHECK;
 /* When it was first seen; the cause must be in the table. */
 void found_at(struct found_table *table, const struct cause *cause, uint64_t ns);
 /* Adds all of `from`. 0 or -ENOMEM. */

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From what a search found to what it reports; see tell.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "crew.h"
-#include "names.h"
 #include "shrink.h"
 #include "story.h"
 #include "tell.h"
@@ -147,13 +144,10 @@ static bool is_better(const struct task *a, const struct task *b)
 	return a->number < b->number;
 }
 
-static int say_error(struct finding *f, const char *what, int err)
+static int say_error(struct finding *f, const char *what)
 {
-	if (asprintf(&f->error, "%s: %s", what, errno_name(err)) < 0) {
-		f->error = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	f->error = strdup(what);
+	return f->error ? 0 : -ENOMEM;
 }
 
 /* The best of the finding's sequences, as a scenario. */
@@ -176,8 +170,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 		if (task->err == -ENOMEM)
 			return -ENOMEM;
 		if (task->err)
-			return say_error(f, "a sequence that failed does not fail again",
-					 task->err);
+			return say_error(f, "a sequence that failed does not fail again");
 		if (!best || is_better(task, best))
 			best = task;
 	}
@@ -188,7 +181,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 		return err;
 	failure = verdict_find(&v, &f->cause);
 	if (!failure)
-		return say_error(f, "the shrunk sequence does not fail again", -ESTALE);
+		return say_error(f, "the shrunk sequence does not fail again");
 	f->failure = *failure;
 	/* The table's is of whichever worker saw it first. */
 	f->cause = failure->cause;
@@ -211,7 +204,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 		return 0;
 	}
 	free(text);
-	return say_error(f, "its scenario cannot be told", err);
+	return say_error(f, "its scenario cannot be told");
 }
 
 static int make_tasks(struct telling *tell, const struct found_table *table)

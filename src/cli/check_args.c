@@ -12,7 +12,7 @@
 #include "random.h"
 #include "suggest.h"
 
-#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_MS  UINT64_C(1000000)
 #define NS_PER_DAY (UINT64_C(86400) * 1000 * NS_PER_MS)
 
 #define JOBS_MAX 256
@@ -104,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_RUNS:
 		g->runs = true;
 		return parse_number("--runs", arg, 1, RUNS_MAX, &o->search.nr_sequences) ? 0
-											  : EINVAL;
+											 : EINVAL;
 	case KEY_SEED:
 		g->seed = true;
 		return parse_number("--seed", arg, 0, UINT64_MAX, &o->search.seed) ? 0 : EINVAL;
@@ -206,8 +206,8 @@ bool check_parse(int argc, char **argv, struct check_options *o)
 		{"jobs", KEY_JOBS, "N", 0, "threads (default: one for each CPU)", 0},
 		{"depth", KEY_DEPTH, "N", 0,
 		 "operations of a sequence (default 40; 5 with --exhaustive)", 0},
-		{"oracles", KEY_ORACLES, "LIST", 0,
-		 "some of walks,contents,recount (default: all)", 0},
+		{"oracles", KEY_ORACLES, "LIST", 0, "some of walks,contents,recount (default: all)",
+		 0},
 		{"exhaustive", KEY_EXHAUSTIVE, NULL, 0,
 		 "try every sequence up to --depth operations", 0},
 		{"first", KEY_FIRST, NULL, 0, "stop at the first failure", 0},

@@ -76,7 +76,8 @@ static bool check_target(const char *path, const char *against)
 		return false;
 	}
 	if (S_ISDIR(is.st_mode)) {
-		complain("-o %s: is a directory; it must be the name of a file, such as %s/found.scn",
+		complain("-o %s: is a directory; it must be the name of a file, such as "
+			 "%s/found.scn",
 			 path, path);
 		return false;
 	}

@@ -86,7 +86,8 @@ struct json_object *check_json(const struct check_report *report)
 	const struct check_options *options = report->options;
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
-	json_object_object_add(o, "exhaustive", json_object_new_boolean(options->search.exhaustive));
+	json_object_object_add(o, "exhaustive",
+			       json_object_new_boolean(options->search.exhaustive));
 	if (!options->search.exhaustive)
 		json_add_number(o, "seed", options->search.seed);
 	json_add_number(o, "depth", options->search.depth);

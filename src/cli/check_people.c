@@ -71,14 +71,27 @@ static void print_extent(const struct check_options *o, const struct search_repo
 	printf(")%s\n", r->interrupted ? ", interrupted" : "");
 }
 
+/* "file", "orphan, file", "content" */
+static const char *title(const struct cause *cause, char *buf, size_t size)
+{
+	const char *kind = failure_kind_name(cause->kind), *name = cause_name(cause);
+
+	if (cause->kind == FAILURE_MISS || !strcmp(kind, name))
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "%s, %s", kind, name);
+	return buf;
+}
+
 static void print_finding(const struct check_report *report, const struct check_run *run,
 			  const struct finding *f, const char *file)
 {
 	const struct check_options *o = report->options;
-	char text[512], times[32];
+	char name[64], text[512], times[32];
 	const char *facts = cause_facts(&f->cause);
 
-	printf("  %s: %s", cause_name(&f->cause), cause_text(&f->cause, text, sizeof(text)));
+	printf("  %s: %s", title(&f->cause, name, sizeof(name)),
+	       cause_text(&f->cause, text, sizeof(text)));
 	if (*facts)
 		printf(" (%s)", facts);
 	format_count(times, sizeof(times), f->nr_found);
@@ -127,8 +140,7 @@ static void print_run(const struct check_report *report, enum sp_strategy s)
 		check_count_against(run, &nr_same, &nr_all);
 		printf("  %s of %s failure%s ha%s the cause of %s\n",
 		       format_count(a, sizeof(a), nr_same), format_count(b, sizeof(b), nr_all),
-		       nr_all == 1 ? "" : "s", nr_same == 1 ? "s" : "ve",
-		       report->options->against);
+		       nr_all == 1 ? "" : "s", nr_same == 1 ? "s" : "ve", report->options->against);
 	}
 }
 
@@ -138,11 +150,12 @@ static void print_scenarios(const struct check_run *run, enum sp_strategy s)
 
 	for (unsigned int i = 0; i < r->nr_findings; i++) {
 		const struct finding *f = &r->findings[i];
+		char name[64];
 
 		if (!f->scenario || run->files[i])
 			continue;
-		printf("\n# ---- %s: %s ----\n\n%s", sp_strategy_name(s), cause_name(&f->cause),
-		       f->scenario);
+		printf("\n# ---- %s: %s ----\n\n%s", sp_strategy_name(s),
+		       title(&f->cause, name, sizeof(name)), f->scenario);
 	}
 }
 

@@ -23,7 +23,7 @@
 
 struct watched {
 	enum sp_strategy strategy;
-	unsigned int nr_later; /* strategies */
+	unsigned int nr_later;	    /* strategies */
 	uint64_t begin_ns, time_ns; /* of all */
 };
 
@@ -56,7 +56,8 @@ static const char *time_left(const struct watched *w, const struct search_progre
 	if (w->time_ns)
 		left = (double)w->time_ns - (double)(clock_measure_ns() - w->begin_ns);
 	else if (p->fraction > 0.005)
-		left = elapsed * (1 - p->fraction) / p->fraction + w->nr_later * elapsed / p->fraction;
+		left = elapsed * (1 - p->fraction) / p->fraction +
+		       w->nr_later * elapsed / p->fraction;
 	else
 		return "";
 	left = MAX(left, 0.0) / 1e9;
@@ -98,11 +99,10 @@ static bool on_progress(void *arg, const struct search_progress *p)
 		progress_line("%s [%s] shrinking, %s", sp_strategy_name(w->strategy), hashes,
 			      causes);
 	else if (p->nr_states)
-		progress_line("%s [%s] depth %u, %s states (%.0f k/s)%s",
-			      sp_strategy_name(w->strategy), hashes, p->depth,
-			      format_count(a, sizeof(a), p->nr_states),
-			      (double)p->nr_states / seconds / 1e3,
-			      time_left(w, p, left, sizeof(left)));
+		progress_line(
+			"%s [%s] depth %u, %s states (%.0f k/s)%s", sp_strategy_name(w->strategy),
+			hashes, p->depth, format_count(a, sizeof(a), p->nr_states),
+			(double)p->nr_states / seconds / 1e3, time_left(w, p, left, sizeof(left)));
 	else
 		progress_line("%s [%s] %s seq. (%.1f k/s), %s op., %s%s",
 			      sp_strategy_name(w->strategy), hashes,
@@ -294,7 +294,7 @@ int cmd_check(int argc, char **argv)
 		struct json_object *json = check_json(report);
 
 		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
-							     JSON_C_TO_STRING_NOSLASHESCAPE));
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
 		json_object_put(json);
 	} else {
 		check_print_people(report);

@@ -12,6 +12,7 @@
 
 static const struct command commands[] = {
 	{"run", "run scenario files under the walk strategies", cmd_run},
+	{"check", "search for a sequence that breaks a walk strategy", cmd_check},
 	{"bench", "measure walks and merging", cmd_bench},
 	{NULL, NULL, NULL},
 };

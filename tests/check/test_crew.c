@@ -16,7 +16,7 @@
 
 struct job {
 	atomic_uint next;
-	unsigned int done[NR_ITEMS];	    /* plain: each is one worker's */
+	unsigned int done[NR_ITEMS]; /* plain: each is one worker's */
 	unsigned int nr_calls[NR_WORKERS];
 	unsigned int nr_ticks;
 	atomic_bool go_on;
