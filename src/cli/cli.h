@@ -55,7 +55,7 @@ bool choose_strategies(const char *text, bool *chosen);
 
 /*
  * ^C: from here on, interrupted() says whether it came. A command that has not ended patience_ms
- * later ends at once, with EXIT_USAGE; a second ^C ends it without a word.
+ * later ends at once, with EXIT_USAGE; at a second ^C, too.
  */
 void catch_interrupts(unsigned int patience_ms);
 bool interrupted(void);
