@@ -82,7 +82,7 @@ static const struct rule rules[] = {
 		.refuses = FEATURE_OWN_ITEM | FEATURE_SWAPPED,
 		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
 			"pages in mergeable memory only, to where no item leads",
-		.facts = "R6 (b), M1, K27",
+		.facts = "S10, M1, K27",
 	},
 	{
 		.name = "parent",
@@ -142,7 +142,7 @@ static const struct rule rules[] = {
 			   FEATURE_SHARED | FEATURE_FORKED | FEATURE_WRONG_TREE,
 		.text = "on another NUMA node its node, at max_page_sharing, went into that tree; the "
 			"item that was scanned for it is off the list until the next pass",
-		.facts = "K30a, K21",
+		.facts = "S12, K30a, K21",
 	},
 	/* By address, and for the rest by the number of mappings. */
 	{
