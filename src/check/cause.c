@@ -69,19 +69,17 @@ static const struct rule rules[] = {
 		.name = "moved-foreign",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_OTHER_ANON_VMA | FEATURE_MOVED,
-		.refuses = FEATURE_SWAPPED,
-		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
-			"pages in mergeable memory only, to an address whose item belongs to another "
-			"anon_vma",
+		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
+			"an address whose item belongs to another anon_vma",
 		.facts = "S10, M1, K27, K17",
 	},
 	{
 		.name = "moved-fresh",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_MOVED,
-		.refuses = FEATURE_OWN_ITEM | FEATURE_SWAPPED,
-		.text = "merged by a relative's scan and moved as it is, since mremap breaks merged "
-			"pages in mergeable memory only, to where no item leads",
+		.refuses = FEATURE_OWN_ITEM,
+		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
+			"where no item leads",
 		.facts = "S10, M1, K27",
 	},
 	{

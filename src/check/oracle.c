@@ -181,9 +181,16 @@ uint32_t oracle_features(struct vm *vm, struct mm *mm, uint64_t addr, struct fra
 	for (unsigned int i = 0; i < MAX_PROCESSES; i++)                                           \
 		for (unsigned int j = 0; (t)->processes[i].p && j < (t)->shape.nr_pages; j++)
 
+/* vm_pte(), of which there are several for each step: most often without a call. */
 static pte_t pte_of(const struct trial *t, unsigned int process, unsigned int page)
 {
-	return vm_pte(t->processes[process].p->mm, trial_address(t, process, page));
+	const struct trial_process *p = &t->processes[process];
+	const struct page_table *pt = &p->p->mm->pt;
+	uint64_t addr = p->base + page * SP_PAGE_SIZE, at = (addr - pt->window) / SP_PAGE_SIZE;
+
+	if (pt->windowed && at < PAGE_TABLE_WINDOW)
+		return pt->window_used >> at & 1 ? pt->window_entry[at] : 0;
+	return vm_pte(p->p->mm, addr);
 }
 
 static void fail_page(struct trial *t, struct verdict *v, enum failure_kind kind, unsigned int index,
@@ -270,7 +277,9 @@ static void judge_missed(struct trial *t, unsigned int index, uint32_t pfn, stru
 	struct frame *frame = frame_at(t, pfn);
 	uint64_t missed = ~reached_pages(t, frame, t->strategy);
 
-	if (t->strategy != SP_STRATEGY_FULL)
+	/* Linux's walk finds all, most often: counting is quicker. */
+	if (t->strategy != SP_STRATEGY_FULL &&
+	    rmap_count_reached(vm_of(t), frame, SP_STRATEGY_FULL) != (uint64_t)frame->mapcount)
 		missed &= reached_pages(t, frame, SP_STRATEGY_FULL);
 	for_each_page(t, i, j)
 		if (missed & page_bit(i, j) && maps_pfn(pte_of(t, i, j), pfn))
