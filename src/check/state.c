@@ -408,32 +408,23 @@ static void put_anon_vma(struct state_hasher *h, const struct anon_vma *anon_vma
 	put(h, UINT32_MAX);
 }
 
-/* How many anon_vmas' worth of memory will be taken before this one's. */
+/* How many objects of that size will be taken from the region before this one is. */
 static void put_place_in_free_list(struct state_hasher *h, const void *gone)
 {
 	const struct pool *pool = &h->ksm->vm->anon_vma_pool;
 	const struct region *region = pool->mem->region;
-	uint32_t nr = 0;
+	uint32_t at, wanted, nr = 0;
 
-	put(h, UINT32_MAX);
-	if (!region) {
-		const void *object = pool->free;
-
-		for (; object && object != gone; nr++)
-			memcpy(&object, object, sizeof(object));
-		put(h, nr);
-		put64(h, object ? 0 : (uintptr_t)gone);
-	} else if (!REGION_USES_MALLOC) {
-		uint32_t at = region->free[region_small_class(pool->object_bytes)];
-		uint32_t wanted = (uint32_t)((const char *)gone - (const char *)region);
-
-		for (; at && at != wanted; nr++)
-			memcpy(&at, (const char *)region + at, sizeof(at));
-		put(h, nr);
-		put64(h, at ? 0 : (uintptr_t)wanted);
-	} else {
-		put64(h, (uintptr_t)gone);
-	}
+	/* The sanitizer sees to it that nothing is where something else was, for long enough. */
+	if (!region || REGION_USES_MALLOC)
+		return;
+	at = region->free[region_small_class(pool->object_bytes)];
+	wanted = (uint32_t)((const char *)gone - (const char *)region);
+	for (; at && at != wanted; nr++)
+		memcpy(&at, (const char *)region + at, sizeof(at));
+	put(h, nr);
+	/* Something else lies there now: let nothing be equal to that. */
+	put(h, at ? 0 : wanted);
 }
 
 static void put_frame(struct state_hasher *h, const struct frame *frame)

@@ -20,6 +20,7 @@
 
 #include "alphabet.h"
 #include "generate.h"
+#include "ksm_internal.h"
 #include "model_seed.h"
 #include "oracle.h"
 #include "state.h"
@@ -489,6 +490,145 @@ static void test_order_matters(void **state)
 	}
 }
 
+/* ---- Every field that decides anything, and those that do not ------------------------------ */
+
+/* A machine that has one of everything: forked, merged, held, swapped out, not yet merged. */
+static const struct step of_everything[] = {
+	{STEP_FORK, .process = 0, .to = 1},
+	A(STEP_FILL, 1, 1, 0x22),
+	A(STEP_SWAPOUT, 1, 1, 0),
+	A(STEP_HOLD, 0, 1, 0),
+	A(STEP_FILL, 2, 1, 0x33),
+	{.kind = STEP_SCAN, .arg = 2},
+	{.kind = STEP_SCAN_PAGES, .arg = 4},
+};
+
+struct parts {
+	struct ksm *ksm;
+	struct vm *vm;
+	struct mm *mm;
+	struct vma *vma;
+	struct anon_vma *anon_vma;
+	struct ksm_rmap_item *stable, *unstable;
+	struct ksm_stable_node *node;
+	struct frame *merged;
+	struct swap_slot *slot;
+};
+
+static void find_parts(struct trial *t, struct parts *p)
+{
+	struct ksm_mm_slot *slot;
+	pte_t pte;
+
+	memset(p, 0, sizeof(*p));
+	p->vm = &t->machine->vm;
+	p->ksm = ksm_of(p->vm);
+	p->mm = t->processes[0].p->mm;
+	p->vma = vma_lookup(p->mm, trial_address(t, 0, 0));
+	p->anon_vma = p->vma->anon_vma;
+	cds_list_for_each_entry(slot, &p->ksm->mm_head.link, link) {
+		for (struct ksm_rmap_item *item = slot->rmap_list; item; item = item->next) {
+			if (item->address & STABLE_FLAG)
+				p->stable = item;
+			else if (item->address & UNSTABLE_FLAG)
+				p->unstable = item;
+		}
+	}
+	assert_non_null(p->stable);
+	assert_non_null(p->unstable);
+	p->node = p->stable->head;
+	p->merged = frame_of_pfn(&p->vm->frames, p->node->kpfn);
+	pte = vm_pte(p->mm, trial_address(t, 0, 1));
+	assert_true(pte_is_swap(pte));
+	p->slot = &p->vm->swap.slots[pte_value(pte)];
+	assert_true(p->slot->written);
+}
+
+/* Changes the field, hashes, and changes it back. */
+#define TRY(field, value, changes)                                                                 \
+	do {                                                                                       \
+		__typeof__(field) old = (field);                                                   \
+		struct state after;                                                                \
+                                                                                                   \
+		(field) = (__typeof__(field))(value);                                              \
+		assert_true((field) != old);                                                       \
+		after = hash_of(f, f->t[0]);                                                       \
+		if (same(&before, &after) == (changes))                                            \
+			fail_msg("%s %s the hash", #field, (changes) ? "does not change" : "changes"); \
+		(field) = old;                                                                     \
+		after = hash_of(f, f->t[0]);                                                       \
+		assert_true(same(&before, &after));                                                \
+	} while (0)
+
+static void test_fields(void **state)
+{
+	struct fixture *f = *state;
+	struct sequence s;
+	struct state before;
+	struct parts p;
+
+	alphabet_start(0, &s);
+	for (size_t i = 0; i < sizeof(of_everything) / sizeof(of_everything[0]); i++)
+		sequence_add(&s, of_everything[i]);
+	run(f->t[0], &s, SP_STRATEGY_DIRECT);
+	find_parts(f->t[0], &p);
+	before = hash_of(f, f->t[0]);
+
+	TRY(p.ksm->strategy, SP_STRATEGY_FULL, true);
+	TRY(p.ksm->knobs.smart_scan, 1, true);
+	TRY(p.ksm->knobs.max_page_sharing, 3, true);
+	TRY(p.ksm->knobs.merge_old_ptes, 1, true);
+	TRY(p.ksm->knobs.run, 0, true);
+	TRY(p.ksm->scan.address, old + PAGE_SIZE, true);
+	TRY(p.ksm->scan.mm_slot, slot_next(old), true);
+	TRY(p.mm->flags, old ^ MMF_VM_MERGE_ANY, true);
+	TRY(p.vma->flags, old ^ VM_DONTCOPY, true);
+	TRY(p.vma->anon_vma, NULL, true);
+	TRY(p.anon_vma->forked, !old, true);
+	TRY(p.anon_vma->num_children, old + 1, true);
+	TRY(p.anon_vma->num_active_vmas, old + 1, true);
+	TRY(p.anon_vma->refcount, old + 1, true);
+	TRY(p.stable->index, old + 1, true);
+	TRY(p.stable->oldchecksum, old + 1, true);
+	TRY(p.stable->age, 3, true);
+	TRY(p.stable->remaining_skips, 1, true);
+	TRY(p.stable->address, old ^ STABLE_FLAG, true);
+	TRY(p.unstable->address, old ^ UNSTABLE_FLAG, true);
+	TRY(p.node->wide, !old, true);
+	TRY(p.node->nid, 1, true);
+	TRY(p.node->node.parent_color, old ^ 1, true);
+	TRY(p.node->kpfn, 0, true);
+	TRY(p.merged->flags, old ^ FRAME_REFERENCED, true);
+	TRY(p.merged->flags, old ^ FRAME_ACTIVE, true);
+	TRY(p.merged->flags, old ^ FRAME_MLOCKED, true);
+	TRY(p.merged->nr_holds, old + 1, true);
+	TRY(p.merged->refcount, old + 1, true);
+	TRY(p.merged->mapcount, old + 1, true);
+	TRY(p.merged->content, content_uniform(0x44), true);
+	TRY(p.merged->mapping, MAPPING_KSM, true);
+	TRY(p.slot->count, old + 1, true);
+	TRY(p.slot->content, content_uniform(0x44), true);
+	TRY(f->t[0]->processes[0].pages[0].value, 1, true);
+	TRY(f->t[0]->processes[0].pages[0].past, old ^ PAST_MOVED, true);
+	TRY(f->t[0]->holds[0], 0, true);
+
+	TRY(p.ksm->count.pages_scanned, 1000, false);
+	TRY(p.ksm->call_seq, 1000, false);
+	TRY(p.ksm->epoch, 1000, false);
+	TRY(p.ksm->wake_ns, 1000, false);
+	TRY(p.vm->clock.now_ns, old + 1000000, false);
+	TRY(p.vm->stat.pgfault, 1000, false);
+	TRY(p.mm->id, 1000, false);
+	TRY(p.anon_vma->id, 1000, false);
+	TRY(p.unstable->epoch, 1000, false);
+	TRY(p.unstable->prefix, 1000, false);
+	TRY(p.node->checked, 1000, false);
+	TRY(p.merged->checksum, 1000, false);
+	TRY(p.merged->index, 1000, false);
+	TRY(p.merged->flags, old ^ FRAME_DIRTY, false);
+	TRY(f->t[0]->processes[0].pages[0].mergeable, !old, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +637,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_do_not_matter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_matters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_order_matters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
