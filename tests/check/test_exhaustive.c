@@ -127,7 +127,7 @@ static void test_every_sequence_is_covered(void **state)
 {
 	struct search_options o = options_of(SP_STRATEGY_DIRECT, 3, 2);
 	struct search_report r = {0};
-	unsigned int word[2];
+	unsigned int word[2] = {0};
 	struct state before;
 	struct brute b = {0};
 
