@@ -4,8 +4,8 @@
  * what is wrong with each strategy, and it says beforehand when there is too much to try.
  *
  * Sequences tried one by one, without a thought about what could be left out, are what its states
- * are compared with. Machines that cannot be rewound (under AddressSanitizer) make all of it slower, so
- * there the deepest searches are left out.
+ * are compared with. Sanitizers make all of it slower, AddressSanitizer most, since machines cannot be
+ * rewound then; with them the deepest searches are left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +24,17 @@
 #include "visited.h"
 
 #define ONLY_MERGED 0
+
+#if REGION_USES_MALLOC || defined(__SANITIZE_THREAD__)
+#define SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#ifndef SLOW
+#define SLOW 0
+#endif
 
 static struct search_options options_of(enum sp_strategy strategy, unsigned int depth,
 					unsigned int nr_jobs)
@@ -165,7 +176,7 @@ static void test_idle_steps_further_down(void **state)
 	assert_int_equal(state_hasher_create(&b.hasher), 0);
 	assert_int_equal(visited_create(1 << 10, &b.visited), 0);
 	b.nr_steps = alphabet_steps(b.steps);
-	for (unsigned int round = 0; round < (REGION_USES_MALLOC ? 20 : 400); round++) {
+	for (unsigned int round = 0; round < (SLOW ? 20 : 200); round++) {
 		unsigned int word[8], nr = 2 + random_below(&random, 6);
 		struct state before;
 
@@ -252,7 +263,7 @@ static void test_index_and_full(void **state)
 	struct search_report r;
 
 	(void)state;
-	if (REGION_USES_MALLOC)
+	if (SLOW)
 		skip();
 	search_and_check(SP_STRATEGY_INDEX, 4, &r);
 	assert_non_null(find(&r, FAILURE_MISS, NULL));
@@ -267,7 +278,7 @@ static void test_direct_has_nothing(void **state)
 	struct search_report r;
 
 	(void)state;
-	search_and_check(SP_STRATEGY_DIRECT, REGION_USES_MALLOC ? 2 : 4, &r);
+	search_and_check(SP_STRATEGY_DIRECT, SLOW ? 2 : 4, &r);
 	assert_int_equal(r.nr_findings, 0);
 	free(r.findings);
 }
@@ -277,7 +288,7 @@ static void test_any_number_of_jobs(void **state)
 	struct search_report a, b;
 
 	(void)state;
-	for (unsigned int nr_jobs = 2; nr_jobs <= 4; nr_jobs += 2) {
+	for (unsigned int nr_jobs = 2; nr_jobs <= (SLOW ? 2 : 3); nr_jobs++) {
 		struct search_options one = options_of(SP_STRATEGY_RETRY, 3, 1);
 		struct search_options more = options_of(SP_STRATEGY_RETRY, 3, nr_jobs);
 
