@@ -38,9 +38,10 @@
  * A walk with `done` on any node is narrow first and, when it ends with the page still mapped,
  * takes the whole tree, and marks the node if that found something (V17). A walk without `done`
  * takes the whole tree on a marked node. The mark goes when a narrow walk with `done` has
- * unmapped everything, for what is restored after it is where it was found; but not if it was
- * found by the index that an item's VMA has now and the item does not, for munmap can take that
- * VMA away and leave a fork of it.
+ * unmapped everything, for what is restored after it is where it was found; but not if
+ * something has another index than the item that led to it. It was found by the index that the
+ * item's VMA has now, and munmap can take that VMA away and leave a fork of it; or because its
+ * VMA is large enough to hold the item's index too, and may be split.
  *
  * Locks: the frame's lock keeps the list of items (K26a); each loop holds one anon_vma lock for
  * read, and that is the hold which is measured. An item's mm is kept by its slot. Its VMA tree
@@ -60,7 +61,7 @@ struct walk {
 	bool count_found; /* retry */
 	bool stop;        /* rmap_one refused, done said so, or a lock was busy */
 	bool finished;    /* `done` said so */
-	bool off_index;   /* direct found something by another index than its item's */
+	bool off_index;   /* visited an address whose index is not the item's */
 	int64_t found;    /* PTEs met that map the frame (retry) */
 };
 
@@ -93,6 +94,8 @@ static inline bool visit(struct walk *w, struct walk_loop *loop, unsigned int pa
 		return true;
 	}
 	loop->calls++;
+	if (vma_linear_index(vma, addr) != item->index)
+		w->off_index = true;
 	if (w->count_found)
 		w->found += maps_frame(w, vma, addr);
 	if (!rwc->rmap_one(w->frame, vma, addr, rwc->arg)) {
@@ -148,8 +151,6 @@ static void visit_direct(struct walk *w, struct walk_loop *loop, unsigned int pa
 		   index != item->index) {
 		(void)visit_range(w, loop, pass, item, index, index);
 	}
-	if (index != item->index && loop->calls)
-		w->off_index = true;
 }
 
 /* One loop: one item in one pass, under its anon_vma's lock. */

@@ -100,6 +100,11 @@ static const struct named named[] = {
 	{"upgraded", SP_STRATEGY_INDEX, FAILURE_MISS, 1, 0, 4, 1,
 	 STEPS(PROCESS(0), MAP(0, 0, 4), FILL(0, 0, 2), FORK(0, 1), MUNMAP(1, 1, 3), MREMAP(0, 0, 3),
 	       MREMAP(0, 1, 0), FILL(0, 0, 1), MERGEABLE(0, 0, 1), MERGEABLE(0, 3, 1), SCAN(2))},
+	/* S13: a narrow walk finds it by the size of its VMA, and does not after the split. */
+	{"upgraded", SP_STRATEGY_INDEX, FAILURE_MISS, 1, 0, 3, 1,
+	 STEPS(PROCESS(0), MAP(0, 0, 3), FILL(0, 0, 1), FORK(0, 1), MERGEABLE(0, 0, 3),
+	       {STEP_MREMAP, 0, 0, 1, 1, 2}, MREMAP(0, 2, 0), FILL(0, 0, 1), SCAN(2), MIGRATE(0, 0),
+	       MREMAP(1, 1, 2))},
 	/* S8. */
 	{"remade", SP_STRATEGY_INDEX, FAILURE_MISS, 1, 0, 2, 1,
 	 STEPS(PROCESS(0), MAP(0, 0, 2), MERGEABLE(0, 0, 2), FILL(0, 0, 2), SCAN(2), FORK(0, 1),

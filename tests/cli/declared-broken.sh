@@ -28,7 +28,7 @@ expect()
 expect full ""
 expect direct ""
 # The stale index (S5, V6); mappings without an item that another item's address
-# leads to, but not its index (S6 to S9).
-expect index "39-stored-index-hole item-made-again moved-in-plain-vma stale-index-fork upgraded-elsewhere v06-swapin-elsewhere "
+# leads to, but not its index (S6 to S9, S13).
+expect index "39-stored-index-hole item-made-again moved-in-plain-vma split-after-walk stale-index-fork upgraded-elsewhere v06-swapin-elsewhere "
 # Linux's own misses (R6, V3, V4, V6).
 expect linux "v03-child-only-unreachable v04-unmerged-while-swapped v06-swapin-foreign v06-swapin-fresh "
