@@ -184,20 +184,22 @@ static bool is_merged(const struct mm *mm, pte_t pte)
 	       frame_is_ksm(frame_of_pfn(&mm->vm->frames, pte_value(pte)));
 }
 
-/* After an access: what came back as a page like any other has no such past any more. */
-static void remember_swapped_in(struct watch *w, struct mm *mm, uint64_t addr, uint64_t length)
+/* It may have been copied, or have come back from swap as a page like any other. */
+static void forget_merged(struct watch *w, struct mm *mm, uint64_t addr)
 {
-	const unsigned int swapped = PAST_SWAPPED | PAST_UNMERGED;
+	unsigned int bits = past_get(&w->past, mm->id, addr);
+	pte_t pte = bits & PAST_OF_MERGED ? vm_pte(mm, addr) : 0;
 
-	for (uint64_t at = addr & PAGE_MASK; w->past.nr && at < addr + length; at += SP_PAGE_SIZE) {
-		unsigned int bits = past_get(&w->past, mm->id, at);
-		pte_t pte = bits & swapped ? vm_pte(mm, at) : 0;
+	if (!pte_present(pte) || is_merged(mm, pte))
+		return;
+	past_forget(&w->past, mm->id, addr);
+	remember(w, mm->id, addr, bits & ~PAST_OF_MERGED);
+}
 
-		if (!pte_present(pte) || is_merged(mm, pte))
-			continue;
-		past_forget(&w->past, mm->id, at);
-		remember(w, mm->id, at, bits & ~swapped);
-	}
+static void remember_accessed(struct watch *w, struct mm *mm, uint64_t addr, uint64_t length)
+{
+	for (uint64_t at = addr & PAGE_MASK; w->past.nr && at < addr + length; at += SP_PAGE_SIZE)
+		forget_merged(w, mm, at);
 }
 
 /* Parent and child have the same pages, but what the parent kept from it. */
@@ -211,6 +213,7 @@ static void remember_fork(struct watch *w, struct mm *parent, struct mm *child)
 	     addr += huge ? HPAGE_PMD_SIZE : SP_PAGE_SIZE) {
 		if (huge)
 			continue;
+		forget_merged(w, parent, addr);
 		remember(w, child->id, addr,
 			 past_get(&w->past, parent->id, addr) |
 				 (is_merged(child, pte) ? PAST_INHERITED : PAST_FORKED));
@@ -373,7 +376,7 @@ static int watch_read(struct backend_process *p, uint64_t addr, void *buf, uint6
 {
 	int err = engine_backend.read(p, addr, buf, length);
 
-	remember_swapped_in(watch_of(p), sp(p)->mm, addr, length);
+	remember_accessed(watch_of(p), sp(p)->mm, addr, length);
 	look(watch_of(p));
 	return err;
 }
@@ -382,7 +385,7 @@ static int watch_touch(struct backend_process *p, uint64_t addr, uint64_t length
 {
 	int err = engine_backend.touch(p, addr, length);
 
-	remember_swapped_in(watch_of(p), sp(p)->mm, addr, length);
+	remember_accessed(watch_of(p), sp(p)->mm, addr, length);
 	look(watch_of(p));
 	return err;
 }

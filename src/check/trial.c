@@ -176,18 +176,17 @@ static void note_swapped(struct trial *t)
 	}
 }
 
-/* After an access: what came back as a page like any other has no such past any more. */
-static void note_swapped_in(struct call *c)
+/* It may have been copied, or have come back from swap as a page like any other. */
+static void forget_merged(const struct mm *mm, uint64_t addr, struct model_page *page)
 {
-	const unsigned int past = PAST_SWAPPED | PAST_UNMERGED;
+	if (page->past & PAST_OF_MERGED && pte_present(vm_pte(mm, addr)) && !is_merged(mm, addr))
+		page->past &= (uint8_t)~PAST_OF_MERGED;
+}
 
-	for (unsigned int i = 0; i < c->step->nr; i++) {
-		uint64_t addr = c->addr + i * SP_PAGE_SIZE;
-
-		if (c->pages[i].past & past && pte_present(vm_pte(mm_of(c->process), addr)) &&
-		    !is_merged(mm_of(c->process), addr))
-			c->pages[i].past &= (uint8_t)~past;
-	}
+static void note_accessed(struct call *c)
+{
+	for (unsigned int i = 0; i < c->step->nr; i++)
+		forget_merged(mm_of(c->process), c->addr + i * SP_PAGE_SIZE, &c->pages[i]);
 }
 
 static bool do_process(struct call *c)
@@ -225,6 +224,7 @@ static bool do_fork(struct call *c)
 		uint64_t addr = parent->base + i * SP_PAGE_SIZE;
 		const struct vma *vma;
 
+		forget_merged(mm_of(parent), addr, from);
 		*to = *from;
 		if (!from->mapped)
 			continue;
@@ -474,7 +474,7 @@ static bool do_fill(struct call *c)
 static bool do_touch(struct call *c)
 {
 	c->result = sp_touch(c->process->p, c->addr, c->length);
-	note_swapped_in(c);
+	note_accessed(c);
 	return true;
 }
 
@@ -512,7 +512,7 @@ static bool do_hold(struct call *c)
 	c->result = sp_hold(c->process->p, c->addr, hold);
 	if (c->result)
 		*hold = 0;
-	note_swapped_in(c);
+	note_accessed(c);
 	return true;
 }
 

@@ -37,6 +37,8 @@ enum page_past {
 	PAST_MOVED = 8,	     /* mremap brought it here merged, as it was */
 	PAST_UNMERGED = 16,  /* and its memory ceased to be mergeable meanwhile (K32) */
 	PAST_INHERITED = 32, /* a fork took it over from its parent, merged */
+	/* All that ends when a page is present and not merged: */
+	PAST_OF_MERGED = PAST_SWAPPED | PAST_MOVED | PAST_UNMERGED | PAST_INHERITED,
 };
 
 struct model_page {
