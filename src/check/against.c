@@ -193,6 +193,8 @@ static void forget_merged(struct watch *w, struct mm *mm, uint64_t addr)
 	if (!pte_present(pte) || is_merged(mm, pte))
 		return;
 	past_forget(&w->past, mm->id, addr);
+	if (bits & PAST_SWAPPED)
+		bits |= PAST_REJOINED;
 	remember(w, mm->id, addr, bits & ~PAST_OF_MERGED);
 }
 

@@ -123,6 +123,16 @@ static const struct rule rules[] = {
 		.facts = "K27, R6 (b)",
 	},
 	{
+		.name = "rejoined",
+		.strategies = ALL,
+		.wants = FEATURE_LINUX | FEATURE_REJOINED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_SWAPPED | FEATURE_MOVED | FEATURE_SHARED |
+			   FEATURE_FORKED | FEATURE_INHERITED | FEATURE_WRONG_TREE,
+		.text = "came back from swap as a page that is not merged, shared with another mapping, "
+			"and was merged there",
+		.facts = "S14, W3, K27",
+	},
+	{
 		.name = "wrong-tree",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OFF_LIST | FEATURE_WRONG_TREE,
@@ -265,7 +275,7 @@ static const char *const feature_names[] = {
 	"own item",	 "relative's item", "item off list",	    "other anon_vma", "other index",
 	"moved mapping", "file",	    "not mergeable", "forked",	      "shared by fork",
 	"swapped",	 "moved",	    "unmerged",	    "Linux misses it",
-	"wrong tree",	 "forked merged",   "no node",
+	"wrong tree",	 "forked merged",   "no node",	    "back from swap",
 };
 
 static bool fits(const struct rule *rule, enum failure_kind kind, enum sp_strategy strategy,

@@ -45,6 +45,7 @@ enum feature {
 	FEATURE_WRONG_TREE = 1 << 14,	 /* the page's node is not in the tree of the NUMA node it is on */
 	FEATURE_INHERITED = 1 << 15,	 /* as enum page_past */
 	FEATURE_NO_NODE = 1 << 16,	 /* a merged page without a node */
+	FEATURE_REJOINED = 1 << 17,	 /* as enum page_past */
 };
 
 struct cause {

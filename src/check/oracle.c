@@ -117,7 +117,8 @@ static uint32_t past_features(unsigned int past)
 	       (past & PAST_SWAPPED ? FEATURE_SWAPPED : 0) |
 	       (past & PAST_MOVED ? FEATURE_MOVED : 0) |
 	       (past & PAST_UNMERGED ? FEATURE_UNMERGED : 0) |
-	       (past & PAST_INHERITED ? FEATURE_INHERITED : 0);
+	       (past & PAST_INHERITED ? FEATURE_INHERITED : 0) |
+	       (past & PAST_REJOINED ? FEATURE_REJOINED : 0);
 }
 
 /* merge_across_nodes 0: the page was migrated, and its node has not followed yet (K17, K30a). */

@@ -179,8 +179,11 @@ static void note_swapped(struct trial *t)
 /* It may have been copied, or have come back from swap as a page like any other. */
 static void forget_merged(const struct mm *mm, uint64_t addr, struct model_page *page)
 {
-	if (page->past & PAST_OF_MERGED && pte_present(vm_pte(mm, addr)) && !is_merged(mm, addr))
-		page->past &= (uint8_t)~PAST_OF_MERGED;
+	if (!(page->past & PAST_OF_MERGED) || !pte_present(vm_pte(mm, addr)) || is_merged(mm, addr))
+		return;
+	if (page->past & PAST_SWAPPED)
+		page->past |= PAST_REJOINED;
+	page->past &= (uint8_t)~PAST_OF_MERGED;
 }
 
 static void note_accessed(struct call *c)

@@ -37,6 +37,7 @@ enum page_past {
 	PAST_MOVED = 8,	     /* mremap brought it here merged, as it was */
 	PAST_UNMERGED = 16,  /* and its memory ceased to be mergeable meanwhile (K32) */
 	PAST_INHERITED = 32, /* a fork took it over from its parent, merged */
+	PAST_REJOINED = 64,  /* came back from swap as a page like any other, maybe not alone */
 	/* All that ends when a page is present and not merged: */
 	PAST_OF_MERGED = PAST_SWAPPED | PAST_MOVED | PAST_UNMERGED | PAST_INHERITED,
 };

@@ -39,6 +39,7 @@ static const struct {
 	{"v04-unmerged-while-swapped", SP_STRATEGY_FULL, "miss", "unmerged"},
 	{"v06-swapin-elsewhere", SP_STRATEGY_INDEX, "miss", "swapped-elsewhere"},
 	{"v06-swapin-elsewhere", SP_STRATEGY_FULL, NULL, NULL},
+	{"found-full-rejoined", SP_STRATEGY_FULL, "miss", "rejoined"},
 	{"v06-swapin-foreign", SP_STRATEGY_FULL, "miss", "swapped-foreign"},
 	{"31-reverse-map-moved", SP_STRATEGY_ADDRESS, "miss", "moved"},
 	{"31-reverse-map-moved", SP_STRATEGY_ADDRESS, "miss", "file"},

@@ -30,5 +30,5 @@ expect direct ""
 # The stale index (S5, V6); mappings without an item that another item's address
 # leads to, but not its index (S6 to S9, S13).
 expect index "39-stored-index-hole found-index-moved-plain found-index-remade found-index-swapped-elsewhere found-index-swapped-forked found-index-upgraded item-made-again moved-in-plain-vma split-after-walk stale-index-fork upgraded-elsewhere v06-swapin-elsewhere "
-# Linux's own misses (R6, V3, V4, V6, K30a, S10 to S12).
-expect linux "found-full-child found-full-fork-unscanned found-full-full-node found-full-moved-foreign found-full-moved-fresh found-full-no-node found-full-parent found-full-swapped-foreign found-full-swapped-fresh found-full-unmerged found-full-upgraded-unscanned found-full-wrong-tree v03-child-only-unreachable v04-unmerged-while-swapped v06-swapin-foreign v06-swapin-fresh "
+# Linux's own misses (R6, V3, V4, V6, K30a, S10 to S12, S14).
+expect linux "found-full-child found-full-fork-unscanned found-full-full-node found-full-moved-foreign found-full-moved-fresh found-full-no-node found-full-parent found-full-rejoined found-full-swapped-foreign found-full-swapped-fresh found-full-unmerged found-full-upgraded-unscanned found-full-wrong-tree v03-child-only-unreachable v04-unmerged-while-swapped v06-swapin-foreign v06-swapin-fresh "
