@@ -3,7 +3,8 @@
  * The command: one table of subcommands, one file each, and what they share.
  *
  * Exit statuses, the same for every subcommand: 0 all held; 1 an expectation or a figure did not; 2
- * a wrong file, option or environment, said in one line on stderr.
+ * a wrong file, option or environment, said in one line on stderr; 4 a guest died, hung, or its kernel
+ * complained.
  *
  * Every subcommand fills a struct and prints it either for people or, with --json, for programs.
  */
@@ -15,7 +16,7 @@
 #include "bits.h"
 #include "samepage.h"
 
-enum exit_status { EXIT_HELD = 0, EXIT_NOT_HELD = 1, EXIT_USAGE = 2 };
+enum exit_status { EXIT_HELD = 0, EXIT_NOT_HELD = 1, EXIT_USAGE = 2, EXIT_GUEST = 4 };
 
 struct command {
 	const char *name;
@@ -26,6 +27,9 @@ struct command {
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_vm(int argc, char **argv);
+/* What a guest's kernel starts; see guest.h. Not among the commands that are listed. */
+int cmd_vm_init(int argc, char **argv);
 int bench_rmap(int argc, char **argv);
 int bench_merge(int argc, char **argv);
 

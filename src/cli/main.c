@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{"run", "run scenario files under the walk strategies", cmd_run},
 	{"check", "search for a sequence that breaks a walk strategy", cmd_check},
 	{"bench", "measure walks and merging", cmd_bench},
+	{"vm", "run scenario files on other kernels, in virtual machines", cmd_vm},
 	{NULL, NULL, NULL},
 };
 
@@ -51,6 +52,10 @@ int main(int argc, char **argv)
 		printf("samepage %s\n", SP_VERSION);
 		return EXIT_HELD;
 	}
+	/* A kernel puts what it does not know of its own command line before its init's arguments. */
+	for (int i = 1; i < (getpid() == 1 ? argc : MIN(argc, 2)); i++)
+		if (!strcmp(argv[i], "vm-init"))
+			return cmd_vm_init(argc - i, argv + i);
 	/* "samepage help bench rmap" is what some try first. */
 	if (argc > 2 && !strcmp(argv[1], "help")) {
 		static char help[] = "--help";

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * samepage vm: what its files share.
+ *
+ *   cmd_vm.c	the subcommands: list, fetch, shell, and what a guest's kernel starts
+ *   vm_run.c	run: several kernels, two guests at a time
+ *   vm_report.c	what came of them, for people and for programs
+ */
+#ifndef SP_CMD_VM_H
+#define SP_CMD_VM_H
+
+#include "cli.h"
+#include "qemu.h"
+
+#define VM_KERNELS_MAX 16
+
+/* The kernels that a command was given, in that order. */
+struct vm_kernels {
+	struct cached_kernel list[VM_KERNELS_MAX];
+	unsigned int nr;
+};
+
+struct vm_report {
+	const struct qemu *guests;
+	unsigned int nr; /* of guests that were started */
+	bool json;
+};
+
+/* A lab that shows its progress and ends at ^C. False when something is missing, told. */
+bool vm_open_lab(struct lab *lab, struct mem *mem);
+/*
+ * Adds what --kernel says: a name, "all", or a path of a kernel file. 0, or EXIT_USAGE with a message;
+ * it may fetch.
+ */
+int vm_add_kernels(struct lab *lab, struct vm_kernels *kernels, const char *text);
+/* False, told, for a word that is neither; without looking for the kernel itself. */
+bool vm_check_kernel_word(const char *text);
+
+int vm_run(int argc, char **argv);
+
+/* The guest's part of the exit status: its command's, or EXIT_GUEST. */
+int vm_exit_status(const struct qemu *guest);
+/* The worse of two exit statuses; see samepage-vm(1). */
+int vm_worse(int a, int b);
+void vm_print_people(const struct qemu *guest, bool first);
+void vm_print_json(const struct vm_report *report);
+
+#endif
