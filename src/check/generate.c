@@ -10,7 +10,9 @@
 
 #include <string.h>
 
-/* Out of 1000 or so; how they are spread matters little, that none is rare does. */
+#include "assertion.h"
+
+/* Out of 1000 or so, no more than generator.kinds has room for; how they are spread matters little, that none is rare does. */
 static const uint16_t weights[NR_STEP_KINDS] = {
 	[STEP_PROCESS] = 20,
 	[STEP_FORK] = 45,
@@ -60,7 +62,12 @@ void generator_start(struct generator *g, uint64_t seed, uint64_t number)
 	/* Two steps of the generator apart from each other, whatever the seed. */
 	struct random mix = {.state = seed};
 
-	memset(g, 0, sizeof(*g));
+	g->nr_made = g->nr_knobs = g->nr_kinds = 0;
+	for (unsigned int i = 0; i < NR_STEP_KINDS; i++) {
+		memset(&g->kinds[g->nr_kinds], (int)i, weights[i]);
+		g->nr_kinds += weights[i];
+	}
+	SP_ASSERT(g->nr_kinds <= sizeof(g->kinds));
 	g->random.state = random_next(&mix) + number * UINT64_C(0xd1342543de82ef95);
 	g->random.state = random_next(&g->random);
 	g->nr_processes_max = 1 + below(g, 3);
@@ -163,17 +170,7 @@ static void pick_target(struct generator *g, const struct trial *t, struct step 
 
 static enum step_kind pick_kind(struct generator *g)
 {
-	unsigned int total = 0, pick;
-
-	for (unsigned int i = 0; i < NR_STEP_KINDS; i++)
-		total += weights[i];
-	pick = below(g, total);
-	for (unsigned int i = 0; i < NR_STEP_KINDS; i++) {
-		if (pick < weights[i])
-			return i;
-		pick -= weights[i];
-	}
-	return STEP_SCAN;
+	return g->kinds[below(g, g->nr_kinds)];
 }
 
 /* False: not now. */

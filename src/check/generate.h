@@ -26,6 +26,8 @@ struct generator {
 	unsigned int nr_processes_max;
 	uint8_t knobs[8]; /* to be set first; nr_knobs of them */
 	unsigned int nr_knobs;
+	unsigned int nr_kinds;
+	uint8_t kinds[1024]; /* each kind as often as it weighs; nr_kinds of them */
 };
 
 void generator_start(struct generator *g, uint64_t seed, uint64_t number);
