@@ -23,14 +23,17 @@
  *
  * Why `direct` misses nothing that `full` reaches. In pass 0 both find the same VMA. In pass 1
  * `direct` asks by index, and would miss a VMA of another mm that has the item's address at
- * another index. So the stable node is marked `wide` unless the narrow walk reaches every
- * mapping there is:
+ * another index. So the stable node is marked `wide` unless every mapping there is has an item
+ * of its address and of its very index, in an anon_vma that its VMA is linked to. That a narrow
+ * walk reaches it now would not be enough: a new item can lead `full` to a mapping that neither
+ * reached before. What is mapped, and where, changes in five ways (sp_validate() checks the
+ * outcome):
  *
  *	merged by ksmd  reached by its item
  *	forked          the child's VMA has its parent's index, and is linked where the parent's is
  *	item goes       mappings that it reached may depend on another item of the same address, now
  *	                or later, which has another index: marked, if there are any
- *	upgraded (K27)  a page that fork shared before it was merged may be mapped where nobody
+ *	upgraded (K27)  a page that was shared before it was merged (S14) may be mapped where nobody
  *	                merged it, and where a relative's mremap has since put another VMA: marked
  *	swapped in as   (W3), or moved in a VMA that is not mergeable, where mremap does not break
  *	it was, moved   it: comes to a place with an item of another index, or none: marked

@@ -135,6 +135,31 @@ static void a_ksm_page_in_an_unmerged_vma(void **state)
 	drop(f, frame);
 }
 
+/* What no item leads to must be marked, long before a walk shows it. */
+static void a_missing_mark_is_a_finding(void **state)
+{
+	struct fixture *f = *state;
+	struct mm *mm = new_mm(f), *child;
+	uint64_t a = map(mm, 2);
+	struct report report;
+	struct ksm_stable_node *node;
+
+	fill(mm, a, 2, 0x77);
+	child = fork_mm(mm);
+	advise(child, a, 2, SP_MADV_MERGEABLE);
+	scan(f, 2);
+	node = frame_node(frame_at(mm, PG(a, 1)));
+	assert_true(node && node->wide);
+	fixture_validate(f);
+	node->wide = false;
+	report_init(&report);
+	ksm_validate(&f->vm, &report);
+	assert_non_null(strstr(report.text, "is not marked"));
+	/* The child's own mappings have their items. */
+	assert_int_equal(report.nr_findings, 1);
+	node->wide = true;
+}
+
 /* Scenario 34, W5. */
 static void migration_changes_the_pfn_alone(void **state)
 {
@@ -213,6 +238,7 @@ int main(void)
 		KSM_TEST(a_ksm_page_in_the_swap_cache_is_mapped_again),
 		KSM_TEST(after_run_2_it_is_copied),
 		KSM_TEST(a_ksm_page_in_an_unmerged_vma),
+		KSM_TEST(a_missing_mark_is_a_finding),
 		KSM_TEST(migration_changes_the_pfn_alone),
 		KSM_TEST(the_unstable_tree_looks_at_what_is_there_now),
 	};
