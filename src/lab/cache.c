@@ -170,6 +170,24 @@ int cache_describe(struct lab *lab, const struct cached_kernel *kernel, struct c
 	return err ? lab_fail(lab, err, "%s: %s", path, strerror(-err)) : 0;
 }
 
+int cache_write(struct lab *lab, const struct cached_kernel *kernel, struct cached_file *file,
+		const void *data, size_t bytes)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/%s", kernel->dir, file->name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return lab_fail(lab, -errno, "%s: %s", path, strerror(errno));
+	err = write_all(fd, data, bytes);
+	if (close(fd) && !err)
+		err = -errno;
+	if (err)
+		return lab_fail(lab, err, "%s: %s", path, strerror(-err));
+	return cache_describe(lab, kernel, file);
+}
+
 static int check_file(struct lab *lab, const struct cached_kernel *kernel,
 		      const struct cached_file *file)
 {

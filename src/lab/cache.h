@@ -4,7 +4,7 @@
  *
  *	DIR/lock			held by whoever changes anything
  *	DIR/kernels/6.12/manifest	what is here, and the checksum of each file
- *	DIR/kernels/6.12/vmlinuz, config, zram.ko, ...
+ *	DIR/kernels/6.12/vmlinux, config, zram.ko, ...
  *	DIR/apt/6.12/...		apt's lists, so that the next look is short
  *
  * DIR is $SAMEPAGE_CACHE, else $XDG_CACHE_HOME/samepage, else ~/.cache/samepage.
@@ -54,6 +54,9 @@ int cache_begin(struct lab *lab, struct cached_kernel *kernel) SP_MUST_CHECK;
 /* Size and checksum of a file in kernel->dir, for the manifest. */
 int cache_describe(struct lab *lab, const struct cached_kernel *kernel,
 		   struct cached_file *file) SP_MUST_CHECK;
+/* Writes a file of that name into kernel->dir, and describes it. */
+int cache_write(struct lab *lab, const struct cached_kernel *kernel, struct cached_file *file,
+		const void *data, size_t bytes) SP_MUST_CHECK;
 /* Writes the manifest and takes the place of what was there. */
 int cache_commit(struct lab *lab, struct cached_kernel *kernel) SP_MUST_CHECK;
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOTE_PVH_ENTRY 18 /* of the owner "Xen" */
+
 struct file {
 	const char *data;
 	size_t bytes;
@@ -89,6 +91,59 @@ int elf_module_depends(const void *data, size_t bytes, char *depends, size_t dep
 	return 0;
 }
 
+static bool read_segment(const struct file *f, const Elf64_Ehdr *header, unsigned int i,
+			 Elf64_Phdr *segment)
+{
+	const void *at = part(f, header->e_phoff + (uint64_t)i * sizeof(*segment), sizeof(*segment));
+
+	if (!at || header->e_phentsize != sizeof(*segment))
+		return false;
+	memcpy(segment, at, sizeof(*segment));
+	return true;
+}
+
+/* The note that gives the entry, among those of one segment. */
+static bool has_pvh_note(const char *at, uint64_t left)
+{
+	Elf64_Nhdr note;
+
+	while (left >= sizeof(note)) {
+		uint64_t name, all;
+
+		memcpy(&note, at, sizeof(note));
+		name = ((uint64_t)note.n_namesz + 3) & ~UINT64_C(3);
+		all = sizeof(note) + name + (((uint64_t)note.n_descsz + 3) & ~UINT64_C(3));
+		if (all > left)
+			return false;
+		if (note.n_type == NOTE_PVH_ENTRY && note.n_namesz == 4 &&
+		    !memcmp(at + sizeof(note), "Xen", 4))
+			return true;
+		at += all;
+		left -= all;
+	}
+	return false;
+}
+
+bool elf_starts_by_pvh(const void *data, size_t bytes)
+{
+	const struct file f = {data, bytes};
+	Elf64_Phdr segment;
+	Elf64_Ehdr header;
+
+	if (!read_header(&f, &header))
+		return false;
+	for (unsigned int i = 0; i < header.e_phnum; i++) {
+		const char *notes;
+
+		if (!read_segment(&f, &header, i, &segment))
+			return false;
+		notes = part(&f, segment.p_offset, segment.p_filesz);
+		if (segment.p_type == PT_NOTE && notes && has_pvh_note(notes, segment.p_filesz))
+			return true;
+	}
+	return false;
+}
+
 int elf_interpreter(const void *data, size_t bytes, char *path, size_t path_bytes)
 {
 	const struct file f = {data, bytes};
@@ -98,14 +153,11 @@ int elf_interpreter(const void *data, size_t bytes, char *path, size_t path_byte
 		return -ENOEXEC;
 	*path = 0;
 	for (unsigned int i = 0; i < header.e_phnum; i++) {
-		const void *at = part(&f, header.e_phoff + (uint64_t)i * sizeof(Elf64_Phdr),
-				      sizeof(Elf64_Phdr));
 		const char *name;
 		Elf64_Phdr segment;
 
-		if (!at || header.e_phentsize != sizeof(segment))
+		if (!read_segment(&f, &header, i, &segment))
 			return -ENOEXEC;
-		memcpy(&segment, at, sizeof(segment));
 		if (segment.p_type != PT_INTERP)
 			continue;
 		name = part(&f, segment.p_offset, segment.p_filesz);

@@ -210,6 +210,8 @@ static int fill(struct fetch *f)
 		err = keep(f, tree, "vmlinuz", &f->kernel->image);
 	if (!err)
 		err = keep(f, tree, "config", &f->kernel->config);
+	if (!err)
+		err = kernel_unpack(f->lab, f->kernel);
 	for (unsigned int i = 0; i < ARRAY_SIZE(places) && !err && !f->kernel->nr_modules; i++) {
 		snprintf(root, sizeof(root), "%s/%s/%s", tree, places[i], f->kernel->release);
 		if (!access(root, R_OK))

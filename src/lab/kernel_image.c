@@ -160,20 +160,10 @@ static int keep_module(struct lab *lab, struct cached_kernel *kernel, const char
 		       const struct text *data)
 {
 	struct cached_file *file = &kernel->modules[kernel->nr_modules];
-	char path[PATH_MAX];
-	int fd, err;
+	int err;
 
 	snprintf(file->name, sizeof(file->name), "%.*s.ko", (int)length, name);
-	snprintf(path, sizeof(path), "%s/%s", kernel->dir, file->name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return lab_fail(lab, -errno, "%s: %s", path, strerror(errno));
-	err = write_all(fd, data->data, data->bytes);
-	if (close(fd) && !err)
-		err = -errno;
-	if (err)
-		return lab_fail(lab, err, "%s: %s", path, strerror(-err));
-	err = cache_describe(lab, kernel, file);
+	err = cache_write(lab, kernel, file, data->data, data->bytes);
 	kernel->nr_modules += !err;
 	return err;
 }
@@ -283,6 +273,8 @@ int kernel_from_path(struct lab *lab, const char *path, struct cached_kernel *ke
 					: cache_describe(lab, kernel, &kernel->image);
 		if (!err)
 			err = complete(lab, full, kernel);
+		if (!err)
+			err = kernel_unpack(lab, kernel);
 		if (!err)
 			err = cache_commit(lab, kernel);
 		if (err)

@@ -12,10 +12,7 @@
 
 #include "cache.h"
 
-/*
- * The release that a bzImage names, "" where it names none, from the first bytes of the file and
- * `more`, which reads further ones. -ENOEXEC: not a bzImage.
- */
+/* The release that a bzImage names, "" where it names none. -ENOEXEC: not a bzImage. */
 int bzimage_release(int fd, char *release, size_t bytes) SP_MUST_CHECK;
 
 /* NULL, or what the configuration lacks that the lab cannot do without. */
@@ -26,6 +23,13 @@ int kernel_check_config(struct lab *lab, const struct cached_kernel *kernel) SP_
 
 /* The kernel at this path. Modules, unpacked, go to the cache. */
 int kernel_from_path(struct lab *lab, const char *path, struct cached_kernel *kernel) SP_MUST_CHECK;
+
+/*
+ * Unpacks the image, where its packer is installed and the kernel can start without a boot loader, and
+ * makes that the kernel's image: unpacking a kernel takes an emulated processor two seconds, at every
+ * boot. Else the image stays as it is.
+ */
+int kernel_unpack(struct lab *lab, struct cached_kernel *kernel) SP_MUST_CHECK;
 
 /*
  * Finds the modules that a guest needs below `root`, unpacks them into kernel->dir and lists them in

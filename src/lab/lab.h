@@ -8,7 +8,8 @@
  *   debian.c		which packages hold which kernel: versions and package indexes
  *   cache.c		kernels on disk, checked by their checksums
  *   fetch.c		from the Debian archive into the cache, by apt
- *   kernel_image.c	what a kernel file says of itself
+ *   kernel_image.c	what a kernel file says of itself, and its modules
+ *   kernel_unpack.c	what is packed in it
  *   elf_needs.c	what a module or a program needs beside itself
  *   cpio.c		the archive format of an initramfs
  *   initramfs.c	what a guest is given: the command, its libraries, modules, scenarios

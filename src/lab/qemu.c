@@ -21,6 +21,9 @@
 #define CONSOLE_MAX ((size_t)1 << 20)
 #define OUTPUT_MAX ((size_t)64 << 20)
 #define WORDS_MAX 64
+/* What a boot spends its time on in emulation, and no scenario has a use for: a third of it. */
+#define FASTER \
+	"lpj=8000000 tsc=reliable no_timer_check mitigations=off cryptomgr.notests audit=0 apparmor=0"
 #define LINES_BEFORE 4 /* a complaint: what led to it */
 
 const char *guest_end_name(enum guest_end end)
@@ -272,8 +275,8 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 	snprintf(w->initrd, sizeof(w->initrd), "/proc/self/fd/%d", spec->initramfs);
 	snprintf(w->append, sizeof(w->append),
 		 "rdinit=" GUEST_COMMAND " console=ttyS0 loglevel=%d oops=panic panic=-1 "
-		 "softlockup_panic=1 nokaslr damon_stat.enabled=N "
-		 "LD_LIBRARY_PATH=/lib -- vm-init %s",
+		 "softlockup_panic=1 nokaslr damon_stat.enabled=N " FASTER
+		 " LD_LIBRARY_PATH=/lib -- vm-init %s",
 		 spec->shell ? 4 : 7, spec->shell ? "shell" : "run");
 	snprintf(w->console, sizeof(w->console), "file,id=console,path=/proc/self/fd/%d", console);
 	snprintf(w->channel, sizeof(w->channel), "file,id=channel,path=/proc/self/fd/%d", channel);
