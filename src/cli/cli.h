@@ -3,8 +3,8 @@
  * The command: one table of subcommands, one file each, and what they share.
  *
  * Exit statuses, the same for every subcommand: 0 all held; 1 an expectation or a figure did not; 2
- * a wrong file, option or environment, said in one line on stderr; 4 a guest died, hung, or its kernel
- * complained.
+ * a wrong file, option or environment, said in one line on stderr; 3 it could not be tried here; 4 a
+ * guest died, hung, or its kernel complained. Of several, the worst counts: 4, 2, 1, then 3.
  *
  * Every subcommand fills a struct and prints it either for people or, with --json, for programs.
  */
@@ -16,7 +16,22 @@
 #include "bits.h"
 #include "samepage.h"
 
-enum exit_status { EXIT_HELD = 0, EXIT_NOT_HELD = 1, EXIT_USAGE = 2, EXIT_GUEST = 4 };
+enum exit_status {
+	EXIT_HELD = 0,
+	EXIT_NOT_HELD = 1,
+	EXIT_USAGE = 2,
+	EXIT_SKIPPED = 3,
+	EXIT_GUEST = 4
+};
+
+static inline int worse_exit_status(int a, int b)
+{
+	if (a == EXIT_SKIPPED)
+		return b == EXIT_HELD ? a : b;
+	if (b == EXIT_SKIPPED)
+		return a == EXIT_HELD ? b : a;
+	return MAX(a, b);
+}
 
 struct command {
 	const char *name;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "names.h"
 #include "run.h"
@@ -24,10 +25,21 @@ const struct scenario_result *run_baseline(const struct run_report *report)
 	return NULL;
 }
 
+const char *run_kernel_name(char *buf, size_t size)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		snprintf(buf, size, "Linux");
+	else
+		snprintf(buf, size, "%.20s %.60s", name.sysname, name.release);
+	return buf;
+}
+
 struct watched {
 	const struct scenario *scenario;
 	enum sp_strategy strategy;
-	bool many;
+	bool many, kernel;
 };
 
 static bool on_progress(void *arg, const struct scenario_progress *progress)
@@ -35,7 +47,8 @@ static bool on_progress(void *arg, const struct scenario_progress *progress)
 	const struct watched *w = arg;
 
 	progress_line("%s: %s: line %u, %" PRIu64 " operations", scenario_path(w->scenario),
-		      sp_strategy_name(w->strategy), progress->line, progress->nr_operations);
+		      w->kernel ? "kernel" : sp_strategy_name(w->strategy), progress->line,
+		      progress->nr_operations);
 	return interrupted();
 }
 
@@ -49,6 +62,12 @@ static void on_trace(void *arg, const char *line)
 		puts(line);
 }
 
+/* What was tried before is worth a report. */
+static bool stopped_halfway(const struct scenario_result *r)
+{
+	return r->verdict != SCENARIO_ERROR && r->nr_operations;
+}
+
 /* Fills the report; false when not even a result could be made. */
 static bool run_all(struct run_report *report, const struct run_options *o)
 {
@@ -57,7 +76,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		nr += o->strategies[s];
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted(); s++) {
-		struct watched w = {report->scenario, s, nr > 1};
+		struct watched w = {report->scenario, s, nr > 1, o->kernel};
 		struct scenario_options options;
 		int err;
 
@@ -68,6 +87,13 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		options.seed = o->seed;
 		options.progress = on_progress;
 		options.progress_arg = &w;
+		if (o->kernel) {
+			options.backend = &kernel_backend;
+			/* Walks are the kernel's own, and so is the state. */
+			options.no_audit = true;
+			options.validate = false;
+			options.progress_operations = 1;
+		}
 		if (o->trace) {
 			/* JSON on stdout stays JSON. */
 			options.trace = on_trace;
@@ -80,10 +106,11 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 			return false;
 		}
 		report->exit_status =
-			MAX(report->exit_status,
-			    scenario_verdict_exit_status(report->results[s]->verdict));
+			worse_exit_status(report->exit_status,
+					  scenario_verdict_exit_status(report->results[s]->verdict));
 		/* A mistake that only running can find has nothing to do with the strategy. */
-		if (report->results[s]->error[0] && !interrupted()) {
+		if (report->results[s]->error[0] && !interrupted() &&
+		    !stopped_halfway(report->results[s])) {
 			progress_line("%s", "");
 			fprintf(stderr, "%s\n", report->results[s]->error);
 			return false;
@@ -137,7 +164,7 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 			else
 				run_print_people(&report, o);
 		}
-		status = MAX(status, report.exit_status);
+		status = worse_exit_status(status, report.exit_status);
 		report_destroy(&report);
 		if (!flush_output(&unwritten))
 			break;
@@ -164,7 +191,7 @@ struct arguments {
 	unsigned int nr_paths;
 };
 
-enum { KEY_STRATEGY = 256, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE };
+enum { KEY_STRATEGY = 256, KEY_ON, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -174,6 +201,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_STRATEGY:
 		a->chosen = true;
 		return choose_strategies(arg, a->options.strategies) ? 0 : EINVAL;
+	case KEY_ON:
+		if (strcmp(arg, "kernel") != 0 && strcmp(arg, "engine") != 0) {
+			complain("run: --on %s: on engine, or on kernel", arg);
+			return EINVAL;
+		}
+		a->options.kernel = !strcmp(arg, "kernel");
+		return 0;
 	case KEY_SEED:
 		return parse_number("--seed", arg, 0, UINT64_MAX, &a->options.seed) ? 0 : EINVAL;
 	case KEY_JSON:
@@ -202,6 +236,10 @@ int cmd_run(int argc, char **argv)
 	static const struct argp_option list[] = {
 		{"strategy", KEY_STRATEGY, "NAME", 0,
 		 "full, address, retry, index, direct or all; may be repeated (default all)", 0},
+		{"on", KEY_ON, "WHERE", 0,
+		 "engine (the default), or kernel: with real processes on the running kernel, as "
+		 "root",
+		 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
 		{"seed", KEY_SEED, "N", 0, "changes all random contents (default 0: as written)",
 		 0},
@@ -215,14 +253,16 @@ int cmd_run(int argc, char **argv)
 		list,
 		parse,
 		"FILE...",
-		"Runs scenario files on the engine, under each walk strategy."
+		"Runs scenario files on the engine, under each walk strategy, or on the running "
+		"kernel."
 		"\vExamples:\n"
 		"  samepage run scenarios/mremap-move.scn\n"
 		"  samepage run --strategy direct --strategy full my.scn\n"
 		"  samepage run --strategy index --trace my.scn\n"
+		"  sudo samepage run --on kernel my.scn\n"
 		"  samepage run --json *.scn | jq '.[].strategies[].verdict'\n\n"
 		"Exit status: 0 all held, 1 an expectation or a walk failed, 2 wrong file or "
-		"option.\n"
+		"option, 3 not possible on this kernel.\n"
 		"The language is described in samepage-scenario(5).",
 		NULL,
 		NULL,
@@ -231,7 +271,15 @@ int cmd_run(int argc, char **argv)
 
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
-	if (!a.chosen)
+	if (a.options.kernel && (a.chosen || a.options.trace)) {
+		complain("run: --%s is of the engine: a kernel has its own walk, and its own "
+			 "tracepoints",
+			 a.chosen ? "strategy" : "trace");
+		return EXIT_USAGE;
+	}
+	if (a.options.kernel)
+		a.options.strategies[SP_STRATEGY_FULL] = true;
+	else if (!a.chosen)
 		(void)choose_strategies("all", a.options.strategies);
 	if (a.options.trace && a.options.json) {
 		complain("run: --trace and --json do not go together: both write to standard "
@@ -240,6 +288,6 @@ int cmd_run(int argc, char **argv)
 	}
 	/* One operation may take for ever, such as a scan of many passes: nothing it found is worth
 	 * waiting for. */
-	catch_interrupts(500);
+	catch_interrupts(a.options.kernel ? 5000 : 500);
 	return run_files(a.paths, a.nr_paths, &a.options);
 }

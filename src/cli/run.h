@@ -21,6 +21,7 @@ struct run_report {
 struct run_options {
 	bool strategies[SP_NR_STRATEGIES];
 	bool json, no_timing, trace;
+	bool kernel; /* on the running kernel: one result, full's */
 	uint64_t seed;
 };
 
@@ -28,6 +29,8 @@ struct run_options {
 const struct scenario_result *run_baseline(const struct run_report *report);
 
 void run_print_people(const struct run_report *report, const struct run_options *options);
+/* "Linux 6.12.48", of the running kernel. */
+const char *run_kernel_name(char *buf, size_t size);
 /* The caller puts it. */
 struct json_object *run_json(const struct run_report *report, const struct run_options *options);
 

@@ -63,7 +63,14 @@ static struct json_object *json_result(const struct scenario_result *r,
 	const struct sp_walk_metrics *m = &r->metrics;
 	struct json_object *o = json_object_new_object();
 
-	json_add_text(o, "strategy", sp_strategy_name(r->strategy));
+	if (options->kernel) {
+		char name[96];
+
+		json_add_text(o, "kernel", run_kernel_name(name, sizeof(name)));
+		json_add_number(o, "expectations_not_seen", r->nr_cannot);
+	} else {
+		json_add_text(o, "strategy", sp_strategy_name(r->strategy));
+	}
 	json_add_text(o, "verdict", scenario_verdict_text(r->verdict));
 	json_add_number(o, "nr_iteration_total", m->pass[0].nr_iteration_max);
 	json_add_number(o, "skip_addr_out_of_range", m->pass[0].skip_addr_out_of_range_max);
@@ -94,6 +101,8 @@ static struct json_object *json_result(const struct scenario_result *r,
 	json_object_object_add(o, "failures", json_failures(r));
 	if (r->error[0])
 		json_add_text(o, "error", r->error);
+	if (r->remark[0])
+		json_add_text(o, "remark", r->remark);
 	return o;
 }
 
@@ -109,6 +118,8 @@ static struct json_object *json_expectations(const struct scenario_result *r)
 		json_add_text(o, "text", e->text);
 		json_add_number(o, "checked", e->nr_checked);
 		json_add_number(o, "failed", e->nr_failed);
+		if (e->nr_cannot)
+			json_add_number(o, "not_seen", e->nr_cannot);
 		json_object_array_add(list, o);
 	}
 	return list;

@@ -15,12 +15,14 @@
 
 static void print_expectations(const struct scenario_result *r)
 {
-	unsigned int shown = 0, hidden = 0;
+	unsigned int shown = 0, hidden = 0, unseen = 0;
 
 	for (uint32_t i = 0; i < r->nr_expectations; i++) {
 		const struct scenario_expectation *e = &r->expectations[i];
 		char times[64] = "";
 
+		if (!e->nr_checked && e->nr_cannot)
+			unseen++;
 		if (!e->nr_checked)
 			continue;
 		if (!e->nr_failed && shown >= MAX_HELD_LINES) {
@@ -38,6 +40,8 @@ static void print_expectations(const struct scenario_result *r)
 	}
 	if (hidden)
 		printf("  held         and %u more\n", hidden);
+	if (unseen)
+		printf("  not seen     %u, of what a kernel does not show\n", unseen);
 	if (!r->nr_expectations)
 		printf("  nothing is expected here: only the walks are judged\n");
 }
@@ -98,6 +102,16 @@ static void print_table(const struct run_report *report, const struct run_option
 		       r->metrics.pass[0].skip_mm_mismatch_max, reached,
 		       verdict(r, text, sizeof(text)));
 	}
+}
+
+static void print_kernel_verdict(const struct scenario_result *r)
+{
+	char name[96], text[64] = "";
+
+	if (r->verdict == SCENARIO_FAILED)
+		snprintf(text, sizeof(text), "FAILED: %" PRIu64, r->nr_failures);
+	printf("\n  %s: %s%s\n", run_kernel_name(name, sizeof(name)),
+	       *text ? text : scenario_verdict_text(r->verdict), *text ? " failed" : "");
 }
 
 static bool same_miss(const struct scenario_miss *a, const struct scenario_miss *b)
@@ -171,8 +185,10 @@ static bool failed_under_all(const struct run_report *report, const char *text)
 }
 
 /* Each text once; what failed under every strategy, under the baseline alone. */
-static void print_failures(const struct run_report *report, const struct scenario_result *r)
+static void print_failures(const struct run_report *report, const struct scenario_result *r,
+			   const struct run_options *o)
 {
+	const char *name = o->kernel ? "kernel" : sp_strategy_name(r->strategy);
 	uint64_t left = r->nr_failures;
 	uint32_t shown = 0, hidden_of_all = 0;
 
@@ -193,7 +209,7 @@ static void print_failures(const struct run_report *report, const struct scenari
 		}
 		shown++;
 		left -= times;
-		printf("  %s: %s", all ? "all" : sp_strategy_name(r->strategy), text);
+		printf("  %s: %s", all ? "all" : name, text);
 		if (times > 1)
 			printf("  (%u times)", times);
 		putchar('\n');
@@ -201,10 +217,12 @@ static void print_failures(const struct run_report *report, const struct scenari
 	if (hidden_of_all)
 		printf("  all: and %u more failures\n", hidden_of_all);
 	if (left > hidden_of_all)
-		printf("  %s: and %" PRIu64 " more failures\n", sp_strategy_name(r->strategy),
+		printf("  %s: and %" PRIu64 " more failures\n", name,
 		       left - hidden_of_all);
 	if (r->error[0])
-		printf("  %s: %s\n", sp_strategy_name(r->strategy), r->error);
+		printf("  %s: %s\n", name, r->error);
+	if (r->remark[0])
+		printf("  %s: %s\n", name, r->remark);
 }
 
 static void print_loads(const struct scenario_result *r)
@@ -220,7 +238,7 @@ static void print_loads(const struct scenario_result *r)
 static bool has_details(const struct scenario_result *r, bool baseline)
 {
 	return r->nr_missed || (baseline && r->nr_linux_missed) || r->nr_failures_listed ||
-	       r->error[0];
+	       r->error[0] || r->remark[0];
 }
 
 void run_print_people(const struct run_report *report, const struct run_options *o)
@@ -232,7 +250,10 @@ void run_print_people(const struct run_report *report, const struct run_options 
 	printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
 	print_loads(base);
 	print_expectations(base);
-	print_table(report, o);
+	if (o->kernel)
+		print_kernel_verdict(base);
+	else
+		print_table(report, o);
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
 		const struct scenario_result *r = report->results[s];
 
@@ -242,6 +263,6 @@ void run_print_people(const struct run_report *report, const struct run_options 
 			putchar('\n');
 		separated = true;
 		print_misses(r, r == base);
-		print_failures(report, r);
+		print_failures(report, r, o);
 	}
 }

@@ -15,6 +15,12 @@
  * walk on command). The last is no errno on purpose: a scenario may expect any
  * errno, but it can never expect what a backend lacks.
  *
+ * What a machine can do but not show is said in other ways, so that an
+ * expectation is left undecided and the rest of the scenario goes on: `blind` names
+ * facts about pages that it never shows; page_info() returns
+ * BACKEND_KSM_UNKNOWN when it cannot tell this once; an index of
+ * BACKEND_INDEX_UNKNOWN is none. walk() may be BACKEND_CANNOT for the same reason.
+ *
  * ADDRESSES are chosen by the interpreter, never by the backend, except where
  * mremap moves without a fixed target.
  *
@@ -40,6 +46,17 @@
 
 /* Below every -errno, which ends at -4095. */
 #define BACKEND_CANNOT (-10000)
+/* Of page_info(): done, but whether the page is one of KSM is not known. */
+#define BACKEND_KSM_UNKNOWN 1
+#define BACKEND_INDEX_UNKNOWN UINT64_MAX
+
+/* Bits of backend_ops.blind. */
+enum {
+	BACKEND_BLIND_REFCOUNT = 1,
+	BACKEND_BLIND_YOUNG = 2,
+	BACKEND_BLIND_DIRTY = 4,
+	BACKEND_BLIND_WRITABLE = 8,
+};
 
 struct backend;         /* one machine */
 struct backend_process;
@@ -51,10 +68,14 @@ struct backend_config {
 	void *trace_arg;
 	sp_audit_fn audit; /* NULL: walks that the kernel makes are not audited */
 	void *audit_arg;
+	/* Why something is BACKEND_CANNOT; and what is to be told when all is over. "" at first. */
+	char *reason, *remark;
+	size_t reason_bytes, remark_bytes;
 };
 
 struct backend_ops {
 	const char *name;
+	unsigned int blind;
 
 	int (*create)(const struct backend_config *config, struct backend **ret) SP_MUST_CHECK;
 	void (*destroy)(struct backend *b);
@@ -144,6 +165,8 @@ struct backend_ops {
 };
 
 extern const struct backend_ops engine_backend;
+/* The running kernel (kernel.h): needs root, and KSM for itself. */
+extern const struct backend_ops kernel_backend;
 /* What is behind it; its processes' handles are struct sp_process. */
 struct sp_machine *engine_backend_machine(struct backend *b);
 

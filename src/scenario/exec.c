@@ -157,8 +157,9 @@ static int cannot(struct exec *x, const struct stmt *s)
 
 	if (result->verdict != SCENARIO_CANNOT)
 		snprintf(result->error, sizeof(result->error),
-			 "%.256s:%u:%u: the %s backend cannot do `%.100s`", x->world.scenario->path,
-			 s->line, s->pos + 1, x->world.ops->name, s->text);
+			 "%.256s:%u:%u: the %s backend cannot do `%.100s`%s%.200s", x->world.scenario->path,
+			 s->line, s->pos + 1, x->world.ops->name, s->text, *x->reason ? ": " : "",
+			 x->reason);
 	result->verdict = SCENARIO_CANNOT;
 	return EXEC_STOP;
 }
@@ -175,11 +176,15 @@ static int judge(struct exec *x, const struct stmt *s, const struct outcome *out
 {
 	const struct stmt *expected = NULL;
 
-	if (out->err == BACKEND_CANNOT)
+	if (out->err == BACKEND_CANNOT && s->op != OP_WALK)
 		return cannot(x, s);
 	for (const struct stmt *e = s->errnos; e; e = e->next) {
 		if (!(e->strategies & (1u << x->options->strategy)))
 			continue;
+		if (out->err == BACKEND_CANNOT) {
+			x->result->expectations[e->expectation].nr_cannot++;
+			continue;
+		}
 		expected = e;
 		exec_checked(x, e, out->err == -e->number);
 		if (out->err == -e->number)
@@ -191,7 +196,7 @@ static int judge(struct exec *x, const struct stmt *s, const struct outcome *out
 			exec_failure(x, e, e->pos, "expected errno %s, but `%.100s` succeeded",
 				     errno_name(e->number), s->text);
 	}
-	if (!out->err || expected)
+	if (!out->err || out->err == BACKEND_CANNOT || expected)
 		return 0;
 	/* A core or a process that cannot be read is a mistake of whoever named it. */
 	if (x->note[0])
@@ -217,6 +222,11 @@ static int report_progress(struct exec *x)
 	return world_fail(&x->world, x->current, x->current->pos, "interrupted");
 }
 
+static uint64_t progress_operations(const struct exec *x)
+{
+	return x->options->progress_operations ? x->options->progress_operations : PROGRESS_OPERATIONS;
+}
+
 static int exec_operation(struct exec *x, const struct stmt *s)
 {
 	exec_fn fn = exec_memory_fns[s->op] ? exec_memory_fns[s->op] : exec_machine_fns[s->op];
@@ -236,7 +246,7 @@ static int exec_operation(struct exec *x, const struct stmt *s)
 	if (x->options->validate && validate_due(x))
 		exec_validate(x, s);
 	err = judge(x, s, &out);
-	if (!err && x->result->nr_operations % PROGRESS_OPERATIONS == 0)
+	if (!err && x->result->nr_operations % progress_operations(x) == 0)
 		err = report_progress(x);
 	return err;
 }
@@ -252,10 +262,13 @@ static int exec_let(struct exec *x, const struct stmt *s)
 
 	if (err)
 		return err;
-	if (w->cannot)
-		return cannot(x, s);
 	/* What a round leaves behind is not known when rounds are left out. */
-	*variable = (struct variable){ value, true, w->unsure || w->sampled };
+	*variable = (struct variable){
+		.value = value,
+		.set = true,
+		.unsure = w->unsure || w->sampled,
+		.cannot = w->cannot,
+	};
 	return 0;
 }
 
@@ -276,7 +289,7 @@ static int exec_rounds(struct exec *x, const struct stmt *s, int64_t first, int6
 	for (int64_t i = first;; i++) {
 		int err;
 
-		*variable = (struct variable){ i, true, false };
+		*variable = (struct variable){ .value = i, .set = true };
 		err = exec_block(x, s->body);
 		if (err || i == last)
 			return err;
@@ -293,7 +306,7 @@ static int dry_loop(struct exec *x, const struct stmt *s, int64_t first, int64_t
 	int err;
 
 	if (unsure) {
-		w->variables[s->target.symbol] = (struct variable){ first, true, true };
+		w->variables[s->target.symbol] = (struct variable){ .value = first, .set = true, .unsure = true };
 		w->sampled = true;
 		err = exec_block(x, s->body);
 		w->sampled = sampled;

@@ -47,9 +47,11 @@ struct exec {
 	/* Wet: */
 	const struct scenario_options *options;
 	struct scenario_result *result;
+	char reason[256];       /* the backend's, for what it cannot */
 	struct outcome last;    /* of the last operation */
 	char note[512];         /* what its errno does not tell; "" mostly */
 	bool walked;
+	bool walk_cannot;           /* the backend has no walks: what is expected of one is undecided */
 	struct sp_walk_result walk; /* the last one */
 	uint64_t nr_unvalidated;    /* operations since the last validation */
 	bool validation_failed;

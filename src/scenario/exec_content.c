@@ -23,7 +23,7 @@ static int contents(struct exec *x, struct process *p, uint64_t addr, uint8_t *p
 	int err = ops->peek(p->handle, addr, page, PAGE_SIZE);
 
 	if (err != -ENODATA || ops->vma_find(p->handle, addr, &vma) || vma.start > addr || vma.file ||
-	    ops->page_info(p->handle, addr, &info) || info.state != SP_PAGE_NONE)
+	    ops->page_info(p->handle, addr, &info) < 0 || info.state != SP_PAGE_NONE)
 		return err;
 	memset(page, 0, PAGE_SIZE);
 	return 0;
@@ -71,7 +71,7 @@ static int compare_page(struct exec *x, const struct stmt *s, const struct place
 			return 0;
 		}
 		err = contents(x, other->process, there_addr, expected);
-	} else {
+	} else if (!err) {
 		memset(expected, (int)value, sizeof(expected));
 	}
 	if (err == BACKEND_CANNOT)
@@ -159,6 +159,8 @@ static int frame_of(struct exec *x, const struct stmt *s, const struct place *pl
 
 	if (err == BACKEND_CANNOT)
 		return EXEC_CANNOT;
+	if (err == BACKEND_KSM_UNKNOWN)
+		err = 0;
 	if (!err && info.state == SP_PAGE_PRESENT) {
 		*pfn = info.pfn;
 		return 0;

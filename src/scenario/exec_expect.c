@@ -46,7 +46,8 @@ static int expect_value(struct exec *x, const struct stmt *s)
 	int64_t is, bound;
 	int err = world_value(w, s, s->value[0], &is);
 
-	if (!err)
+	/* In a place, a value that is not known would be none. */
+	if (!err && !w->cannot)
 		err = world_value(w, s, s->value[1], &bound);
 	if (err || world_is_dry(w) || w->cannot)
 		return err;
@@ -151,6 +152,8 @@ static int need_walk(struct exec *x, const struct stmt *s)
 {
 	if (x->walked)
 		return 0;
+	if (x->walk_cannot)
+		return EXEC_CANNOT;
 	/* The walk itself failed, and was reported; there is nothing to compare. */
 	exec_checked(x, s, false);
 	exec_failure(x, s, s->pos, "expected %.200s, but no walk has been made", expected_text(s));
@@ -246,6 +249,25 @@ static bool test_page(struct exec *x, struct process *p, uint64_t addr, enum pag
 	SP_BUG("no test of a page");
 }
 
+/* The backend may not show what the test is about. */
+static bool can_see(const struct exec *x, enum page_test test, int err)
+{
+	unsigned int blind = x->world.ops->blind;
+
+	switch (test) {
+	case TEST_KSM:
+		return err != BACKEND_KSM_UNKNOWN;
+	case TEST_YOUNG:
+		return !(blind & BACKEND_BLIND_YOUNG);
+	case TEST_DIRTY:
+		return !(blind & BACKEND_BLIND_DIRTY);
+	case TEST_WRITABLE:
+		return !(blind & BACKEND_BLIND_WRITABLE);
+	default:
+		return true;
+	}
+}
+
 static const char *state_text(const struct sp_page_info *info)
 {
 	switch (info->state) {
@@ -273,7 +295,12 @@ static int expect_span(struct exec *x, const struct stmt *s, struct process *p, 
 		char where[96];
 
 		out->err = x->world.ops->page_info(p->handle, addr + done, &info);
-		if (out->err || test_page(x, p, addr + done, s->number, &info) == wanted)
+		if (out->err >= 0 && !can_see(x, s->number, out->err))
+			out->err = BACKEND_CANNOT;
+		if (out->err < 0)
+			return 0;
+		out->err = 0;
+		if (test_page(x, p, addr + done, s->number, &info) == wanted)
 			continue;
 		world_address_text(&x->world, p, addr + done, where, sizeof(where));
 		exec_failure(x, s, s->pos, "expected %.200s; %s is %s", expected_text(s), where,

@@ -225,6 +225,7 @@ static int exec_walk(struct exec *x, const struct stmt *s, struct outcome *out)
 		return err;
 	x->walked = false;
 	out->err = x->world.ops->walk(place.process->handle, place.addr, &x->walk);
+	x->walk_cannot = out->err == BACKEND_CANNOT;
 	if (out->err)
 		return 0;
 	x->walked = true;

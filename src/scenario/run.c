@@ -54,6 +54,8 @@ int scenario_verdict_exit_status(enum scenario_verdict verdict)
 	case SCENARIO_FAILED:
 	case SCENARIO_BROKEN_HELD:
 		return 1;
+	case SCENARIO_CANNOT:
+		return 3;
 	default:
 		return 2;
 	}
@@ -84,6 +86,10 @@ static int start(struct exec *x)
 		.trace_arg = options->trace_arg,
 		.audit = options->no_audit ? NULL : on_audit,
 		.audit_arg = x,
+		.reason = x->reason,
+		.reason_bytes = sizeof(x->reason),
+		.remark = x->result->remark,
+		.remark_bytes = sizeof(x->result->remark),
 	};
 	int err;
 
@@ -200,7 +206,8 @@ int scenario_run(const struct scenario *scenario, const struct scenario_options 
 	err = start(&x);
 	if (err) {
 		snprintf(result->error, sizeof(result->error), "%.256s: the machine cannot be made: %s",
-			 scenario->path, err == BACKEND_CANNOT ? "not by this backend" : errno_name(err));
+			 scenario->path, err != BACKEND_CANNOT ? errno_name(err) :
+			 *x.reason ? x.reason : "not by this backend");
 		result->verdict = err == BACKEND_CANNOT ? SCENARIO_CANNOT : SCENARIO_ERROR;
 	} else {
 		err = exec_block(&x, scenario->first);
@@ -216,7 +223,10 @@ int scenario_run(const struct scenario *scenario, const struct scenario_options 
 		x.world.ops->destroy(x.world.backend);
 	}
 	world_destroy(&x.world);
-	if (!*result->error)
+	for (uint32_t i = 0; i < result->nr_expectations; i++)
+		result->nr_cannot += result->expectations[i].nr_cannot;
+	/* What did not hold before the run stopped, did not hold. */
+	if (!*result->error || (result->verdict == SCENARIO_CANNOT && result->nr_failures))
 		judge(result, !options->no_audit);
 	result->duration_ns = clock_measure_ns() - started;
 	*ret = result;

@@ -113,8 +113,9 @@ struct scenario_options {
 	const struct backend_ops *backend; /* default the engine */
 	sp_trace_fn trace;        /* one line an event; NULL: none */
 	void *trace_arg;
-	/* Called now and then (not more often than every 4096 operations);
-	 * returning true ends the run with the error "interrupted". */
+	/* Called after so many operations, 0: 4096; returning true ends the run with the error
+	 * "interrupted". */
+	uint64_t progress_operations;
 	bool (*progress)(void *arg, const struct scenario_progress *progress);
 	void *progress_arg;
 };
@@ -135,7 +136,8 @@ enum scenario_verdict {
 /* "held", "failed", "broken as declared", "declared broken, but held", "error",
  * "cannot run here". */
 const char *scenario_verdict_text(enum scenario_verdict verdict);
-/* 0, 1 or 2, as the command exits; a command over several runs takes the maximum. */
+/* As the command exits: 0, 1, 2, or 3 for SCENARIO_CANNOT. A command over several runs
+ * takes the worst: 2, then 1, then 3. */
 int scenario_verdict_exit_status(enum scenario_verdict verdict);
 
 /* One `expect` line, over all its rounds. */
@@ -192,6 +194,8 @@ struct scenario_result {
 	enum scenario_verdict verdict;
 	/* For SCENARIO_ERROR, SCENARIO_CANNOT: "file:line:column: text". */
 	char error[768];
+	/* Of the backend, when all is over: what it could not end or put back; "" mostly. */
+	char remark[256];
 
 	uint64_t nr_operations; /* expectations not counted */
 	uint64_t nr_rounds;
@@ -199,7 +203,7 @@ struct scenario_result {
 	/* Every `expect` line of the file, in order. */
 	struct scenario_expectation *expectations;
 	uint32_t nr_expectations;
-	uint64_t nr_checked, nr_failed; /* their sums: rounds, not lines */
+	uint64_t nr_checked, nr_failed, nr_cannot; /* their sums: rounds, not lines */
 
 	uint64_t nr_failures;   /* nr_failed, failed operations, failed validations */
 	uint32_t nr_failures_listed;

@@ -84,6 +84,7 @@ struct file_slot {
 struct variable {
 	int64_t value;
 	bool set, unsure;
+	bool cannot; /* wet: of something that the backend does not show */
 };
 
 struct world {

@@ -71,8 +71,13 @@ static int page_value(struct world *w, const struct stmt *s, const struct expr *
 	if (e->function == PAGE_VMAS)
 		return answer(w, s, e, e->range->text, world_count_vmas(w, &place, ret));
 	err = w->ops->page_info(place.process->handle, place.addr, &info);
-	if (err)
+	if (err < 0)
 		return answer(w, s, e, e->range->text, err);
+	if ((e->function == PAGE_REFCOUNT && w->ops->blind & BACKEND_BLIND_REFCOUNT) ||
+	    (e->function == PAGE_INDEX && info.linear_index == BACKEND_INDEX_UNKNOWN)) {
+		w->cannot = true;
+		return 0;
+	}
 	switch (e->function) {
 	case PAGE_PFN:
 		*ret = info.state == SP_PAGE_PRESENT ? (int64_t)info.pfn : -1;
@@ -111,6 +116,7 @@ int world_value(struct world *w, const struct stmt *s, const struct expr *e, int
 		variable = &w->variables[e->variable];
 		*ret = variable->value;
 		w->unsure |= variable->unsure;
+		w->cannot |= variable->cannot;
 		if (!variable->set)
 			return world_fail(w, s, e->pos, "\"%s\" has no value: the loop that sets it had no round",
 					  w->scenario->symbols[SYMBOL_VARIABLE].list[e->variable].text);
@@ -139,7 +145,7 @@ int world_value(struct world *w, const struct stmt *s, const struct expr *e, int
 	}
 	*ret = 0;
 	err = world_value(w, s, e->a, &a);
-	if (!err && e->op != EXPR_NEGATE)
+	if (!err && e->op != EXPR_NEGATE && !w->cannot)
 		err = world_value(w, s, e->b, &b);
 	if (err || w->unsure || w->cannot)
 		return err;

@@ -518,11 +518,23 @@ static void test_validation(void **state)
 static void test_cannot(void **state)
 {
 	(void)state;
-	fake_return("1 walk", BACKEND_CANNOT);
-	run("process a\na: window x 1\nwalk a:x\nexpect errno EINVAL\n");
+	fake_return("1 migrate", BACKEND_CANNOT);
+	run("process a\na: window x 1\na: migrate x\nexpect errno EINVAL\nexpect a.vmas == 0\n");
 	assert_int_equal(result->verdict, SCENARIO_CANNOT);
-	assert_string_equal(result->error, "t.scn:3:1: the fake backend cannot do `walk a:x`");
-	assert_int_equal(scenario_verdict_exit_status(result->verdict), 2);
+	assert_string_equal(result->error, "t.scn:3:4: the fake backend cannot do `a: migrate x`");
+	assert_int_equal(scenario_verdict_exit_status(result->verdict), 3);
+	assert_int_equal(result->nr_checked, 0);
+	/* What failed before it stays a failure. */
+	run("process a\na: window x 1\nexpect a.vmas == 77\na: migrate x\n");
+	assert_int_equal(result->verdict, SCENARIO_FAILED);
+	/* A walk changes nothing: what is expected of it is undecided, the rest is not. */
+	fake_return("1 walk", BACKEND_CANNOT);
+	run("process a\na: window x 1\nwalk a:x\nexpect errno EINVAL\nexpect reached all\nexpect calls == 3\n"
+	    "expect a.vmas == 77\n");
+	assert_int_equal(result->verdict, SCENARIO_FAILED);
+	assert_int_equal(result->nr_failures, 1);
+	assert_int_equal(result->nr_checked, 1);
+	assert_int_equal(result->nr_cannot, 3);
 	/* An expectation without an answer is neither held nor failed. */
 	fake_return("counter pages_sharing", BACKEND_CANNOT);
 	run("process a\nexpect pages_sharing == 1\n");
