@@ -30,9 +30,9 @@ int vm_mremap(struct mm *mm, uint64_t addr, uint64_t old_length, uint64_t new_le
 int vm_madvise(struct mm *mm, uint64_t addr, uint64_t length, int advice) SP_MUST_CHECK;
 int vm_mlock(struct mm *mm, uint64_t addr, uint64_t length, bool lock) SP_MUST_CHECK;
 /* Faults in every page of [start, end) as mlock does, holes skipped. Takes mmap_lock for read.
- * 0, -EFAULT (PROT_NONE, beyond the end of a file), or as handle_fault(). */
-int vm_populate(struct mm *mm, uint64_t start, uint64_t end) SP_MUST_CHECK;
+ * 0, -EFAULT (PROT_NONE, beyond the end of a file), or as handle_fault(); only mlock itself asks. */
+int vm_populate(struct mm *mm, uint64_t start, uint64_t end);
 /* The same for a part of one VMA. mmap_lock held for read or write. */
-int vma_populate(struct vma *vma, uint64_t start, uint64_t end) SP_MUST_CHECK;
+int vma_populate(struct vma *vma, uint64_t start, uint64_t end);
 
 #endif

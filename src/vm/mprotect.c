@@ -80,12 +80,12 @@ static int protect_vma(struct vma **vmap, uint64_t start, uint64_t end, uint64_t
 	change_protection(vma, start, end);
 	/*
 	 * Locked private memory that becomes writable is copied now rather than at the
-	 * first store. That this is best effort is Linux's choice.
+	 * first store, as far as there are frames.
 	 */
 	if ((new_flags & VM_WRITE) && (old_flags & VM_LOCKED) &&
 	    !(old_flags & (VM_WRITE | VM_SHARED)))
-		err = vma_populate(vma, start, end);
-	return err == -ENOMEM ? err : 0;
+		(void)vma_populate(vma, start, end);
+	return 0;
 }
 
 static int mprotect_locked(struct mm *mm, uint64_t addr, uint64_t end, int prot)

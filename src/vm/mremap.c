@@ -372,10 +372,10 @@ int vm_mremap(struct mm *mm, uint64_t addr, uint64_t old_length, uint64_t new_le
 	rwsem_write_unlock(&mm->mmap_lock);
 	if (err)
 		return err;
+	/* The mapping has grown, whether or not its pages can be had. */
 	if (r.populate_end)
-		/* As on Linux, the mapping has grown whether or not its pages could be had. */
-		err = vm_populate(mm, r.populate_start, r.populate_end);
+		(void)vm_populate(mm, r.populate_start, r.populate_end);
 	if (ret)
 		*ret = r.new_addr;
-	return err == -ENOMEM ? err : 0;
+	return 0;
 }

@@ -392,6 +392,25 @@ static void test_locked_growth_is_populated(void **state)
 	validate(f);
 }
 
+static void test_population_may_fail(void **state)
+{
+	struct fixture *f = *state;
+
+	map(f, 0, 2, PROT_RW);
+	map(f, 10, 2, PROT_R);
+	assert_int_equal(lock(f, 0, 2, true), 0);
+	assert_int_equal(lock(f, 10, 2, true), 0);
+	f->vm.frames.limit_per_node = f->vm.frames.nr_used + 1;
+	assert_int_equal(remap(f, 0, 2, 4, 0, 0), 0);
+	assert_layout(f->mm, "0-4 rwl 10-12 rl");
+	assert_non_null(frame_at(f->mm, 2));
+	assert_int_equal(vm_pte(f->mm, AT(3)), 0);
+	assert_int_equal(vm_mprotect(f->mm, AT(10), LEN(2), PROT_RW), 0);
+	assert_layout(f->mm, "0-4 rwl 10-12 rwl");
+	f->vm.frames.limit_per_node = 0;
+	validate(f);
+}
+
 /* A huge page moves whole where it fits, else in pieces. */
 static void test_huge(void **state)
 {
@@ -488,6 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_private_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locked_growth_is_populated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_population_may_fail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_huge, setup, teardown),
 		cmocka_unit_test(test_move_out_of_memory),
 	};
