@@ -13,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where tools lie that an ordinary user's PATH leaves out. */
-#define MORE_PLACES "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
+#define USUAL_PLACES "/usr/local/bin:/usr/bin:/bin"
 #define POLL_MS 200
 
 static bool find_in(const char *places, const char *name, char *path, size_t bytes)
@@ -33,9 +32,9 @@ static bool find_in(const char *places, const char *name, char *path, size_t byt
 
 int tool_find(const char *name, char *path, size_t bytes)
 {
-	if (find_in(getenv("PATH"), name, path, bytes) || find_in(MORE_PLACES, name, path, bytes))
-		return 0;
-	return -ENOENT;
+	const char *places = getenv("PATH");
+
+	return find_in(places ? places : USUAL_PLACES, name, path, bytes) ? 0 : -ENOENT;
 }
 
 int tool_require(struct lab *lab, const char *name, const char *package, char *path, size_t bytes)
@@ -198,8 +197,11 @@ int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct 
 		run = (struct run){{{out_pipe[0], POLLIN, 0}, {err_pipe[0], POLLIN, 0}},
 				   {out, &said}};
 		err = listen_to(lab, &run);
-		if (err)
+		if (err) {
+			/* What it started too; it may not be apart yet itself. */
 			kill(-pid, SIGKILL);
+			kill(pid, SIGKILL);
+		}
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		if (!err && status) {

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# samepage vm, with real kernels in real guests. Where they cannot be had, that is said, and nothing of
+# this file is tested.
+#
+# The kernels are kept in the user's cache, so that only the first run needs a network. A guest takes
+# seconds, and a sanitizer's guest more of them: that one boots one kernel.
+. "$SP_SOURCE/tests/cli/common.sh"
+
+impossible()
+{
+	echo "NO GUEST WAS BOOTED: $1" >&2
+	exit 77
+}
+
+command -v qemu-system-x86_64 > /dev/null || impossible "QEMU is not installed"
+kernels=(6.1 6.12 7.2)
+"$SAMEPAGE" vm fetch 2> .err || impossible "no kernels: $(cat .err)"
+if grep -q __asan_init "$SAMEPAGE"; then
+	kernels=(7.2)
+	export LSAN_OPTIONS=detect_leaks=0
+fi
+options=()
+for kernel in "${kernels[@]}"; do
+	options+=(--kernel "$kernel")
+done
+cache=${SAMEPAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/samepage}
+
+run()
+{
+	"$SAMEPAGE" vm run --on engine --time-limit 2m "$@"
+}
+
+scenario holds.scn 'process a' 'a: map x 2' 'a: fill x[0] 7' 'expect content a:x[0] 7'
+scenario fails.scn 'process a' 'a: map x 2' 'a: fill x[0] 7' 'expect content a:x[0] 8'
+mkdir -p deep/er
+cp holds.scn deep/er/
+cp "$SP_SOURCE/scenarios/mremap-move.scn" .
+
+# The engine says in a guest what it says here, byte for byte, by the same names.
+as_here()
+{
+	local kernel
+	local files=(mremap-move.scn deep/er/holds.scn "$dir/holds.scn")
+
+	status 0 "$SAMEPAGE" run --no-timing mremap-move.scn deep/er/holds.scn 2/holds.scn || return
+	mv .out here
+	status 0 run --no-timing "${options[@]}" "${files[@]}" || return
+	for kernel in "${kernels[@]}"; do
+		sed -n "/^== $kernel: Linux/,/^== $kernel: exit status 0/p" .out | sed '1d;$d' |
+			diff -u --label here --label "in $kernel" here - || return
+		grep "^== $kernel: " .out >&3
+	done
+}
+mkdir 2
+cp holds.scn 2/
+exec 3>&1
+check "a guest's command says what it says here" as_here
+
+worst_status()
+{
+	status 1 run --kernel "${kernels[0]}" fails.scn holds.scn &&
+		grep -q "^== ${kernels[0]}: exit status 1" .out
+}
+check "a failed expectation is the exit status" worst_status
+
+as_json()
+{
+	status 0 run --kernel 7.2 --json holds.scn && python3 - .out <<- 'END'
+		import json, sys
+		[guest] = json.load(open(sys.argv[1]))
+		assert guest["kernel"] == "7.2" and guest["end"] == "done", guest
+		assert guest["release"].startswith("7.2."), guest
+		assert guest["exit_status"] == 0 and guest["nr_complaints"] == 0, guest
+		assert guest["report"][0]["scenario"] == "holds.scn", guest
+		assert guest["notes"] == [] and guest["errors"] == [], guest
+		assert 0 < guest["boot_ns"] < guest["duration_ns"], guest
+	END
+}
+check "JSON" as_json
+
+# It has no modules beside it, and boots all the same.
+by_path()
+{
+	cp "$cache/kernels/6.1/vmlinuz" own-kernel &&
+		status 0 run --kernel ./own-kernel holds.scn &&
+		grep -q "^== ./own-kernel: Linux 6\.1\." .out &&
+		grep -q "^note: no swap" .out
+}
+check "a kernel by its path" by_path
+
+hung()
+{
+	status 4 run --kernel 7.2 --time-limit 1s holds.scn &&
+		grep -q "^== 7.2: the guest hung: the kernel did not reach its first process within 1 s$" .out
+}
+check "a guest that hangs" hung
+
+# Setup code, magic and release are whole; the kernel behind them is not.
+dead()
+{
+	cp "$cache/kernels/6.1/vmlinuz" dead-kernel &&
+		dd if=/dev/zero of=dead-kernel bs=64K seek=1 count=64 conv=notrunc status=none &&
+		status 4 run --kernel ./dead-kernel --time-limit 20s holds.scn &&
+		grep -q "^== ./dead-kernel: the guest \(died\|hung\): the kernel d" .out
+}
+check "a guest that dies" dead
+
+# interrupted SIGNAL STATUS: in the middle of a boot
+interrupted()
+{
+	local pid qemu='' tries
+
+	"$SAMEPAGE" vm run --on engine --kernel 7.2 holds.scn > .out 2> .err &
+	pid=$!
+	for ((tries = 0; tries < 200 && ${#qemu} == 0; tries++)); do
+		sleep 0.05
+		qemu=$(pgrep -P "$pid" qemu-system)
+	done
+	[ -n "$qemu" ] || return
+	sleep 0.5
+	kill "-$1" "$pid"
+	wait "$pid"
+	[ $? = "$2" ] || return
+	for ((tries = 0; tries < 100; tries++)); do
+		kill -0 "$qemu" 2> /dev/null || return 0
+		sleep 0.05
+	done
+	echo "QEMU is left behind"
+	return 1
+}
+check "^C during a boot leaves nothing behind" interrupted INT 2
+check "nor does SIGKILL" interrupted KILL 137
+
+mended()
+{
+	export SAMEPAGE_CACHE=$dir/cache
+	mkdir -p cache/kernels && cp -r "$cache/kernels/6.1" cache/kernels/ || return
+	echo >> cache/kernels/6.1/zram.ko
+	status 0 "$SAMEPAGE" vm fetch 6.1 &&
+		grep -q 'zram.ko is damaged: its checksum is not the manifest.s; fetching it again' .err &&
+		grep -q '^6.1 .* fetched$' .out && cmp cache/kernels/6.1/zram.ko "$cache/kernels/6.1/zram.ko" &&
+		status 0 "$SAMEPAGE" vm fetch 6.1 && grep -q '^6.1 .* is here$' .out && [ ! -s .err ]
+}
+check "a damaged cache is fetched again" mended
+finish
