@@ -151,6 +151,11 @@ int kernel_page_info(struct backend_process *p, uint64_t addr, struct sp_page_in
 int kernel_vma_find(struct backend_process *p, uint64_t addr, struct sp_vma_info *ret);
 int kernel_peek(struct backend_process *p, uint64_t addr, void *buf, uint64_t length);
 int kernel_process_stat(const struct backend_process *p, const char *name, int64_t *ret);
+/* Where it is the mapping that tells which pages are merged, it has to be read again. */
+static inline void kernel_pages_changed(struct backend *b)
+{
+	b->generation += b->pages.ksm_bit_lies;
+}
 /* The mapping that holds addr, or the next one; NULL: none. 0 or -errno. */
 int kernel_vma_at(struct backend_process *p, uint64_t addr, bool with_flags,
 		  const struct smaps_vma **ret) SP_MUST_CHECK;

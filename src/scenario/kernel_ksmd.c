@@ -274,6 +274,7 @@ static int begin_passes(struct backend *b, struct batch *batch, const char *nr_p
 		return err;
 	if (strcmp(b->run, "1"))
 		return -EAGAIN;
+	kernel_pages_changed(b);
 	/* EINVAL: the advisor has it. */
 	err = knob_write("pages_to_scan", nr_pages);
 	batch->pages_set = !err;
@@ -393,6 +394,7 @@ int kernel_run_for_ms(struct backend *b, uint64_t ms)
 	char sleep[32];
 	int err = knob_read("sleep_millisecs", sleep, sizeof(sleep));
 
+	kernel_pages_changed(b);
 	if (!err && runs)
 		err = knob_write("run", "1");
 	while (!err && clock_measure_ns() < until_ns)

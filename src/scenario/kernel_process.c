@@ -379,6 +379,7 @@ static int access_result(struct backend_process *p, uint64_t addr, int err)
 {
 	struct host_page page;
 
+	kernel_pages_changed(p->backend);
 	if (err == -ETIMEDOUT && !host_page_read(&p->backend->pages, p->pagemap_fd, addr, &page) &&
 	    page.kind == HOST_PAGE_MIGRATION)
 		return -EDEADLK;

@@ -36,7 +36,7 @@
 #define NOT_TOLD (-9999)
 
 /* A merged page starts out young, and every round takes that from it once. */
-#define ROUNDS_MAX 32
+#define ROUNDS_MAX 64
 /* The least that a kernel looks at. */
 #define ROUND_PAGES 32
 #define SPARED_MAX UINT64_C(65536)
@@ -245,6 +245,20 @@ static int reclaim_all(struct backend_process *p)
 	return err;
 }
 
+/*
+ * Pages that are new, or no longer locked, wait in batches of each processor
+ * until somebody needs them on a list. To move a page to where it is empties
+ * the batches, and nothing else.
+ */
+static void settle(struct backend_process *p, uint64_t addr)
+{
+	void *page = (void *)(addr & PAGE_MASK);
+	int node = NOT_TOLD, status;
+
+	if (!syscall(SYS_move_pages, p->agent->pid, 1L, &page, NULL, &node, 0) && node >= 0)
+		(void)syscall(SYS_move_pages, p->agent->pid, 1L, &page, &node, &status, MOVE_OWN);
+}
+
 static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host_page *page)
 {
 	struct backend *b = p->backend;
@@ -252,6 +266,7 @@ static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host
 	int err = 0;
 
 	spare_others(b, &sparing);
+	settle(p, addr);
 	for (unsigned int i = 0; !err && i < ROUNDS_MAX && page->kind == HOST_PAGE_PRESENT; i++) {
 		err = reclaim_all(p);
 		if (!err)
@@ -286,6 +301,8 @@ int kernel_swap_out(struct backend_process *p, uint64_t addr)
 	if (page.kind != HOST_PAGE_PRESENT || page.zero)
 		return -EFAULT;
 	err = can_reclaim(p->backend);
+	if (!err)
+		settle(p, addr);
 	if (!err && page.mapcount > 1)
 		err = swap_out_shared(p, addr, &page);
 	else if (!err)
