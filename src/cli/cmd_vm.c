@@ -55,7 +55,8 @@ bool vm_check_kernel_word(const char *text)
 	struct suggestion near;
 	char names[128] = "";
 
-	if (!strcmp(text, "all") || strchr(text, '/') || kernel_by_name(text) || !access(text, F_OK))
+	if (!strcmp(text, "all") || strchr(text, '/') || kernel_by_name(text) ||
+	    !access(text, F_OK))
 		return true;
 	suggest_init(&near, text, strlen(text));
 	for (const struct known_kernel *k = known_kernels; k->name; k++) {
@@ -63,9 +64,10 @@ bool vm_check_kernel_word(const char *text)
 		strcat(strcat(names, k->name), ", ");
 	}
 	if (near.best)
-		complain("--kernel %s: did you mean '%s'? It must be one of %sall, or the path of a "
-			 "kernel file",
-			 text, near.best, names);
+		complain(
+			"--kernel %s: did you mean '%s'? It must be one of %sall, or the path of a "
+			"kernel file",
+			text, near.best, names);
 	else
 		complain("--kernel %s: must be one of %sall, or the path of a kernel file", text,
 			 names);
@@ -124,8 +126,9 @@ static int vm_list(int argc, char **argv)
 {
 	static const struct argp_option list[] = {{0}};
 	static const struct argp argp = {
-		list, parse_nothing, "",
-		"Lists the kernels that are known by name, and which of them are here.", NULL, NULL,
+		list, parse_nothing,
+		"",   "Lists the kernels that are known by name, and which of them are here.",
+		NULL, NULL,
 		NULL};
 	struct cached_kernel kernel;
 	struct lab lab;
@@ -138,7 +141,9 @@ static int vm_list(int argc, char **argv)
 		int err = cache_load(&lab, k->name, &kernel);
 
 		printf("%-8s %-20s %-28s %s\n", k->name, k->suite, err ? "-" : kernel.release,
-		       !err ? "here" : err == -ENOENT ? "not fetched" : lab.msg);
+		       !err		? "here"
+		       : err == -ENOENT ? "not fetched"
+					: lab.msg);
 	}
 	printf("\nin %s\n", lab.dir);
 	lab_destroy(&lab);
@@ -183,10 +188,14 @@ static int vm_fetch(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
 		{"newest", KEY_NEWEST, NULL, 0, "look for a newer one than is here", 0}, {0}};
-	static const struct argp argp = {
-		list, parse_fetch, "[KERNEL...]",
-		"Fetches Debian's kernels, all of them or those named, where they are not here yet.",
-		NULL, NULL, NULL};
+	static const struct argp argp = {list,
+					 parse_fetch,
+					 "[KERNEL...]",
+					 "Fetches Debian's kernels, all of them or those named, "
+					 "where they are not here yet.",
+					 NULL,
+					 NULL,
+					 NULL};
 	struct fetch_arguments a = {0};
 	struct cached_kernel kernel;
 	struct lab lab;
@@ -269,14 +278,19 @@ static int run_shell(struct lab *lab, const struct cached_kernel *kernel)
 
 static int vm_shell(int argc, char **argv)
 {
-	static const struct argp_option list[] = {
-		{"kernel", KEY_KERNEL, "KERNEL", 0, "6.1, 6.12, 7.2 or the path of a kernel (7.2)", 0},
-		{0}};
-	static const struct argp argp = {
-		list, parse_shell, "",
-		"A shell in a guest, with samepage and a few tools of this system. Its end switches "
-		"the guest off.",
-		NULL, NULL, NULL};
+	static const struct argp_option list[] = {{"kernel", KEY_KERNEL, "KERNEL", 0,
+						   "6.1, 6.12, 7.2 or the path of a kernel (7.2)",
+						   0},
+						  {0}};
+	static const struct argp argp = {list,
+					 parse_shell,
+					 "",
+					 "A shell in a guest, with samepage and a few tools of "
+					 "this system. Its end switches "
+					 "the guest off.",
+					 NULL,
+					 NULL,
+					 NULL};
 	static struct vm_kernels kernels;
 	const char *word = "7.2";
 	struct lab lab;

@@ -40,8 +40,6 @@ int vm_run(int argc, char **argv);
 
 /* The guest's part of the exit status: its command's, or EXIT_GUEST. */
 int vm_exit_status(const struct qemu *guest);
-/* The worse of two exit statuses; see samepage-vm(1). */
-int vm_worse(int a, int b);
 void vm_print_people(const struct qemu *guest, bool first);
 void vm_print_json(const struct vm_report *report);
 

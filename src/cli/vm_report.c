@@ -20,19 +20,6 @@ int vm_exit_status(const struct qemu *guest)
 	return guest->exit_status;
 }
 
-/* 3, "skipped", is nearer to 0 than a failure is. */
-static int badness(int status)
-{
-	static const int order[] = {0, 2, 3, 1};
-
-	return status >= 0 && status < (int)ARRAY_SIZE(order) ? order[status] : status;
-}
-
-int vm_worse(int a, int b)
-{
-	return badness(a) >= badness(b) ? a : b;
-}
-
 static double seconds(const struct qemu *guest, uint64_t until_ns)
 {
 	return (double)(until_ns - guest->start_ns) / 1e9;
@@ -83,9 +70,8 @@ void vm_print_people(const struct qemu *guest, bool first)
 	snprintf(before, sizeof(before), "%s: ", name);
 	print_lines(stderr, before, text_string(&guest->errors), guest->errors.bytes);
 	if (guest->end != GUEST_done) {
-		printf("== %s: the guest %s%s: %s\n", name,
-		       guest->end == GUEST_unfit ? "is " : "", guest_end_name(guest->end),
-		       guest->why);
+		printf("== %s: the guest %s%s: %s\n", name, guest->end == GUEST_unfit ? "is " : "",
+		       guest_end_name(guest->end), guest->why);
 		if (guest->end != GUEST_unfit)
 			print_console(guest);
 		return;

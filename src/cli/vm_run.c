@@ -18,8 +18,8 @@
 #include "initramfs.h"
 #include "scenario.h"
 
-#define GUESTS_AT_ONCE 2
-#define NS_PER_S UINT64_C(1000000000)
+#define GUESTS_AT_ONCE	 2
+#define NS_PER_S	 UINT64_C(1000000000)
 #define OPTION_WORDS_MAX 16
 
 struct arguments {
@@ -27,7 +27,8 @@ struct arguments {
 	const char *words[VM_KERNELS_MAX]; /* of --kernel, as written */
 	unsigned int nr_words;
 	bool on_engine, json;
-	const char *options[OPTION_WORDS_MAX]; /* what the guest's command is given before the files */
+	const char
+		*options[OPTION_WORDS_MAX]; /* what the guest's command is given before the files */
 	unsigned int nr_options;
 	uint64_t limit_ns;
 	char **paths;
@@ -139,8 +140,8 @@ static void show(struct qemu *const *running)
 }
 
 /* Starts what there is room for. */
-static int fill_slots(struct lab *lab, const struct job *job, struct qemu *guests, unsigned int *started,
-		      struct qemu **running)
+static int fill_slots(struct lab *lab, const struct job *job, struct qemu *guests,
+		      unsigned int *started, struct qemu **running)
 {
 	const struct vm_kernels *kernels = &job->args->kernels;
 
@@ -176,13 +177,13 @@ static int run_guests(struct lab *lab, const struct job *job, struct qemu *guest
 			progress_line("%s", "");
 			if (!job->args->json)
 				vm_print_people(&guests[printed], !printed);
-			status = vm_worse(status, vm_exit_status(&guests[printed]));
+			status = worse_exit_status(status, vm_exit_status(&guests[printed]));
 		}
 	}
 	progress_line("%s", "");
 	if (interrupted() || err) {
-		complain("%s%s", interrupted() ? "interrupted" : "vm: ",
-			 interrupted() ? "" : lab->msg);
+		complain("%s%s",
+			 interrupted() ? "interrupted" : "vm: ", interrupted() ? "" : lab->msg);
 		status = EXIT_USAGE;
 	} else if (job->args->json) {
 		vm_print_json(&(struct vm_report){guests, started, true});
@@ -271,10 +272,12 @@ int vm_run(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
 		{"kernel", KEY_KERNEL, "KERNEL", 0,
-		 "6.1, 6.12, 7.2, all, or the path of a kernel file; may be repeated (default 7.2)", 0},
+		 "6.1, 6.12, 7.2, all, or the path of a kernel file; may be repeated (default 7.2)",
+		 0},
 		{"on", KEY_ON, "WHAT", 0,
 		 "kernel: by real system calls (default); engine: the engine, in the guest", 0},
-		{"time-limit", KEY_LIMIT, "TIME", 0, "of each guest, from its start on (default 2m)", 0},
+		{"time-limit", KEY_LIMIT, "TIME", 0,
+		 "of each guest, from its start on (default 2m)", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
 		{"no-timing", KEY_NO_TIMING, NULL, 0, "leave the engine's measured times out", 0},
 		{0},
@@ -283,14 +286,17 @@ int vm_run(int argc, char **argv)
 		list,
 		parse,
 		"FILE...",
-		"Runs scenario files on other kernels, each in a virtual machine of its own. A kernel "
+		"Runs scenario files on other kernels, each in a virtual machine of its own. A "
+		"kernel "
 		"that is not here is fetched first."
 		"\vExamples:\n"
 		"  samepage vm run scenarios/mremap-move.scn\n"
 		"  samepage vm run --kernel all scenarios/*.scn\n"
 		"  samepage vm run --kernel linux/arch/x86/boot/bzImage my.scn\n\n"
-		"Exit status: the worst of the guests': 0 all held, 1 an expectation did not, 2 wrong "
-		"file or option, 4 a guest died, hung, or its kernel complained.",
+		"Exit status: the worst of the guests': 0 all held, 3 not possible on a kernel, 1 "
+		"an "
+		"expectation did not hold, 2 wrong file or option, 4 a guest died, hung, or its "
+		"kernel complained.",
 		NULL,
 		NULL,
 		NULL};

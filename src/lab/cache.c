@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define MANIFEST "manifest"
+#define MANIFEST      "manifest"
 #define MANIFEST_HEAD "samepage-kernel 1"
 
 /* mkdir -p, private to the user as caches are. */
@@ -213,7 +213,8 @@ static bool parse_line(const char *line, struct cached_kernel *kernel)
 		return true;
 	if (sscanf(line, "package %127s %127s", kernel->package.name, kernel->package.version) == 2)
 		return true;
-	if (sscanf(line, "%15s %63s %" SCNu64 " %32s", kind, file.name, &file.bytes, file.sum) != 4 ||
+	if (sscanf(line, "%15s %63s %" SCNu64 " %32s", kind, file.name, &file.bytes, file.sum) !=
+		    4 ||
 	    strchr(file.name, '/'))
 		return false;
 	if (!strcmp(kind, "image"))
@@ -293,7 +294,8 @@ int cache_begin(struct lab *lab, struct cached_kernel *kernel)
 
 static int add_file(struct text *text, const char *kind, const struct cached_file *file)
 {
-	return text_printf(text, "%s %s %" PRIu64 " %s\n", kind, file->name, file->bytes, file->sum);
+	return text_printf(text, "%s %s %" PRIu64 " %s\n", kind, file->name, file->bytes,
+			   file->sum);
 }
 
 static int write_manifest(struct lab *lab, const struct cached_kernel *kernel)

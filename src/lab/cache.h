@@ -28,10 +28,10 @@ struct cached_file {
 };
 
 struct cached_kernel {
-	char name[64];                    /* "6.12", or the path of a kernel that was named by it */
-	char release[128];                /* "6.12.95+deb12-cloud-amd64" */
-	struct debian_package package;    /* where it is from; "" for a path */
-	char dir[PATH_MAX - 128];         /* where the files are */
+	char name[64];			  /* "6.12", or the path of a kernel that was named by it */
+	char release[128];		  /* "6.12.95+deb12-cloud-amd64" */
+	struct debian_package package;	  /* where it is from; "" for a path */
+	char dir[PATH_MAX - 128];	  /* where the files are */
 	struct cached_file image, config; /* config.name is "" where there is none */
 	struct cached_file modules[CACHED_MODULES_MAX];
 	unsigned int nr_modules;

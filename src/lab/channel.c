@@ -9,7 +9,8 @@
 #define HEADER_MAX 16
 
 void channel_init(struct channel *channel, struct mem *mem,
-		  void (*message)(void *arg, enum channel_kind kind, const char *data, size_t bytes),
+		  void (*message)(void *arg, enum channel_kind kind, const char *data,
+				  size_t bytes),
 		  void *arg)
 {
 	*channel = (struct channel){.message = message, .arg = arg};
@@ -56,7 +57,7 @@ int channel_feed(struct channel *channel, const void *data, size_t bytes)
 			err = head;
 		if (head <= 0 || length > pending->bytes - used - (size_t)head)
 			break;
-		channel->message(channel->arg, (enum channel_kind)*at, at + head, length);
+		channel->message(channel->arg, (enum channel_kind) * at, at + head, length);
 		used += (size_t)head + length;
 	}
 	text_drop(pending, used);

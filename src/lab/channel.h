@@ -34,7 +34,8 @@ struct channel {
 };
 
 void channel_init(struct channel *channel, struct mem *mem,
-		  void (*message)(void *arg, enum channel_kind kind, const char *data, size_t bytes),
+		  void (*message)(void *arg, enum channel_kind kind, const char *data,
+				  size_t bytes),
 		  void *arg);
 void channel_destroy(struct channel *channel);
 /* -EPROTO: not a message. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #define HEADER_BYTES 110
-#define PATH_BYTES 4096
+#define PATH_BYTES   4096
 
 struct member {
 	unsigned int mode, major, minor;
@@ -61,9 +61,9 @@ static int put_member(struct cpio *cpio, const struct member *m)
 	if (cpio->err)
 		return cpio->err;
 	n = snprintf(head, sizeof(head),
-		     "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s", ++cpio->nr_members,
-		     m->mode, 0, 0, 1, 0, (unsigned int)m->bytes, 0, 0, m->major, m->minor,
-		     (unsigned int)name_bytes, 0, m->name);
+		     "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s",
+		     ++cpio->nr_members, m->mode, 0, 0, 1, 0, (unsigned int)m->bytes, 0, 0,
+		     m->major, m->minor, (unsigned int)name_bytes, 0, m->name);
 	put(cpio, head, (size_t)n + 1);
 	put(cpio, m->data, m->bytes);
 	return cpio->err;
@@ -114,7 +114,8 @@ int cpio_dir(struct cpio *cpio, const char *path)
 	return add_member(cpio, path, &(struct member){.mode = S_IFDIR | 0755});
 }
 
-int cpio_file(struct cpio *cpio, const char *path, unsigned int mode, const void *data, size_t bytes)
+int cpio_file(struct cpio *cpio, const char *path, unsigned int mode, const void *data,
+	      size_t bytes)
 {
 	return add_member(cpio, path,
 			  &(struct member){.mode = S_IFREG | mode, .data = data, .bytes = bytes});

@@ -155,7 +155,8 @@ int debian_packages(const char *stanza, const char *release,
 	const char *depends = field(stanza, "Depends", &rest);
 	int nr = 1;
 
-	if (!name || !version || !copy_word(packages[0].name, sizeof(packages[0].name), name, name_length) ||
+	if (!name || !version ||
+	    !copy_word(packages[0].name, sizeof(packages[0].name), name, name_length) ||
 	    !copy_word(packages[0].version, sizeof(packages[0].version), version, version_length))
 		return -EINVAL;
 	while (depends && rest) {

@@ -34,7 +34,8 @@ static bool read_header(const struct file *f, Elf64_Ehdr *header)
 static bool read_section(const struct file *f, const Elf64_Ehdr *header, unsigned int i,
 			 Elf64_Shdr *section)
 {
-	const void *at = part(f, header->e_shoff + (uint64_t)i * sizeof(*section), sizeof(*section));
+	const void *at =
+		part(f, header->e_shoff + (uint64_t)i * sizeof(*section), sizeof(*section));
 
 	if (!at || header->e_shentsize != sizeof(*section))
 		return false;
@@ -94,7 +95,8 @@ int elf_module_depends(const void *data, size_t bytes, char *depends, size_t dep
 static bool read_segment(const struct file *f, const Elf64_Ehdr *header, unsigned int i,
 			 Elf64_Phdr *segment)
 {
-	const void *at = part(f, header->e_phoff + (uint64_t)i * sizeof(*segment), sizeof(*segment));
+	const void *at =
+		part(f, header->e_phoff + (uint64_t)i * sizeof(*segment), sizeof(*segment));
 
 	if (!at || header->e_phentsize != sizeof(*segment))
 		return false;

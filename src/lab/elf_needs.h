@@ -12,7 +12,8 @@
 #include "lab.h"
 
 /* The modules that a module depends on, by commas: "zsmalloc,lz4_compress", or "". -ENOEXEC. */
-int elf_module_depends(const void *data, size_t bytes, char *depends, size_t depends_bytes) SP_MUST_CHECK;
+int elf_module_depends(const void *data, size_t bytes, char *depends,
+		       size_t depends_bytes) SP_MUST_CHECK;
 
 /* A program's loader, "" of a static one. -ENOEXEC. */
 int elf_interpreter(const void *data, size_t bytes, char *path, size_t path_bytes) SP_MUST_CHECK;

@@ -12,7 +12,7 @@
 #include "kernel_image.h"
 #include "tool.h"
 
-#define KEYRING "/usr/share/keyrings/debian-archive-keyring.gpg"
+#define KEYRING	   "/usr/share/keyrings/debian-archive-keyring.gpg"
 #define NR_OPTIONS 14
 
 /* One kernel on its way from the archive. */
@@ -45,8 +45,9 @@ static int apt(struct fetch *f, const char *const words[], const char *dir, stru
 
 static int write_sources(struct fetch *f)
 {
-	const char *const argv[] = {"apt-get", "indextargets", "--format", DEBIAN_TARGET_FORMAT,
-				    "Created-By: Packages", NULL};
+	const char *const argv[] = {
+		"apt-get", "indextargets", "--format", DEBIAN_TARGET_FORMAT, "Created-By: Packages",
+		NULL};
 	char uri[512], line[1024], path[PATH_MAX + 32];
 	struct text targets;
 	int fd, err;
@@ -80,7 +81,8 @@ static int prepare(struct fetch *f)
 		err = cache_subdir(f->lab, path, sizeof(path), "apt/%s/archives/partial",
 				   f->known->name);
 	if (!err)
-		err = cache_subdir(f->lab, f->apt_dir, sizeof(f->apt_dir), "apt/%s", f->known->name);
+		err = cache_subdir(f->lab, f->apt_dir, sizeof(f->apt_dir), "apt/%s",
+				   f->known->name);
 	if (!err)
 		err = write_sources(f);
 	if (err)
@@ -129,10 +131,11 @@ static int look_up(struct fetch *f)
 	snprintf(name, sizeof(name), "linux-image-%s", f->kernel->release);
 	err = apt(f, show, NULL, &out);
 	if (!err) {
-		f->nr_packages = debian_packages(text_string(&out), f->kernel->release, f->packages);
+		f->nr_packages =
+			debian_packages(text_string(&out), f->kernel->release, f->packages);
 		if (f->nr_packages < 0)
-			err = lab_fail(f->lab, f->nr_packages, "%s: apt-cache describes it strangely",
-				       name);
+			err = lab_fail(f->lab, f->nr_packages,
+				       "%s: apt-cache describes it strangely", name);
 	}
 	text_destroy(&out);
 	return err;
@@ -203,7 +206,8 @@ static int fill(struct fetch *f)
 
 	err = cache_begin(f->lab, f->kernel);
 	if (!err)
-		err = cache_subdir(f->lab, tree, sizeof(tree), "kernels/%s.new/tree", f->known->name);
+		err = cache_subdir(f->lab, tree, sizeof(tree), "kernels/%s.new/tree",
+				   f->known->name);
 	if (!err)
 		err = unpack(f, tree);
 	if (!err)

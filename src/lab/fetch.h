@@ -20,6 +20,7 @@
  * through `told`, and fetched again.
  */
 int fetch_kernel(struct lab *lab, const struct known_kernel *known, bool newest,
-		 struct cached_kernel *kernel, bool *fetched, void (*told)(const char *)) SP_MUST_CHECK;
+		 struct cached_kernel *kernel, bool *fetched,
+		 void (*told)(const char *)) SP_MUST_CHECK;
 
 #endif

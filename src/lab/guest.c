@@ -27,8 +27,8 @@
 #define CHANNEL_TTY "/dev/ttyS1"
 #define CONSOLE_TTY "/dev/ttyS0"
 #define SWAP_DEVICE "/dev/zram0"
-#define SWAP_BYTES (UINT64_C(256) << 20)
-#define ARGS_MAX 1024
+#define SWAP_BYTES  (UINT64_C(256) << 20)
+#define ARGS_MAX    1024
 /* Output that a hung process may still hold open is not waited for longer. */
 #define DRAIN_MS 200
 
@@ -88,9 +88,12 @@ static void mount_all(void)
 	static const struct {
 		const char *type, *dir;
 	} mounts[] = {
-		{"proc", "/proc"},        {"sysfs", "/sys"},
-		{"devtmpfs", "/dev"},     {"cgroup2", "/sys/fs/cgroup"},
-		{"tmpfs", "/tmp"},        {"debugfs", "/sys/kernel/debug"},
+		{"proc", "/proc"},
+		{"sysfs", "/sys"},
+		{"devtmpfs", "/dev"},
+		{"cgroup2", "/sys/fs/cgroup"},
+		{"tmpfs", "/tmp"},
+		{"debugfs", "/sys/kernel/debug"},
 		{"tracefs", "/sys/kernel/tracing"},
 	};
 
@@ -212,7 +215,8 @@ static void examine(const struct guest *g)
 	if (access("/sys/devices/system/node/node1", R_OK))
 		say(g, CHANNEL_NOTE, "one memory node: this kernel has no NUMA");
 	if (access("/sys/fs/cgroup/cgroup.controllers", R_OK))
-		say(g, CHANNEL_NOTE, "this kernel has no cgroup2: nothing can be evicted on demand");
+		say(g, CHANNEL_NOTE,
+		    "this kernel has no cgroup2: nothing can be evicted on demand");
 }
 
 /* The words of GUEST_ARGS, in place. */

@@ -39,7 +39,8 @@ static int read_whole(struct build *b, const char *path, struct text *data)
 	return err ? lab_fail(b->lab, err, "%s: %s", path, strerror(-err)) : 0;
 }
 
-static int add_file(struct build *b, const char *host_path, const char *guest_path, unsigned int mode)
+static int add_file(struct build *b, const char *host_path, const char *guest_path,
+		    unsigned int mode)
 {
 	struct text data;
 	int err;
@@ -139,8 +140,8 @@ static int add_args(struct build *b, const char *const *argv)
 static int add_shell(struct build *b)
 {
 	static const char *const tools[] = {
-		"busybox", "cat",  "ls",   "ps",   "dmesg", "mount", "grep", "sed",  "head", "tail",
-		"sleep",   "kill", "free", "find", "wc",    "sort",  "cp",   "rm",   "mkdir"};
+		"busybox", "cat",  "ls",   "ps",   "dmesg", "mount", "grep", "sed", "head", "tail",
+		"sleep",   "kill", "free", "find", "wc",    "sort",  "cp",   "rm",  "mkdir"};
 	char path[PATH_MAX], guest[PATH_MAX];
 	int err;
 
@@ -209,8 +210,8 @@ int initramfs_build(struct lab *lab, const struct initramfs_spec *spec, int *ret
 
 	*ret = open_nameless(lab);
 	if (*ret < 0)
-		return lab_fail(lab, -errno, "%s: the guest's image cannot be written: %s", lab->dir,
-				strerror(errno));
+		return lab_fail(lab, -errno, "%s: the guest's image cannot be written: %s",
+				lab->dir, strerror(errno));
 	cpio_init(&b.cpio, lab->mem, *ret);
 	err = fill(&b, spec);
 	cpio_destroy(&b.cpio);
@@ -236,8 +237,8 @@ static bool stays_below(const char *path)
 	return true;
 }
 
-void initramfs_place(const char *host_path, unsigned int nr, struct initramfs_file *file, char *name,
-		     size_t bytes)
+void initramfs_place(const char *host_path, unsigned int nr, struct initramfs_file *file,
+		     char *name, size_t bytes)
 {
 	const char *slash = strrchr(host_path, '/');
 	const char *below = host_path;

@@ -17,9 +17,9 @@
 #include "tool.h"
 
 /* The x86 boot protocol: offsets in the file's first sectors. */
-#define BOOT_FLAG 0x1fe
-#define BOOT_MAGIC 0x202
-#define BOOT_VERSION 0x20e /* of the release's text, from 0x200 on */
+#define BOOT_FLAG	  0x1fe
+#define BOOT_MAGIC	  0x202
+#define BOOT_VERSION	  0x20e /* of the release's text, from 0x200 on */
 #define BOOT_HEADER_BYTES 0x264
 
 int bzimage_release(int fd, char *release, size_t bytes)
@@ -57,7 +57,7 @@ static bool has_line(const char *text, const char *wanted)
 
 const char *config_lacks(const char *config)
 {
-	static const char *const needed[] = {"CONFIG_KSM=y",       "CONFIG_BLK_DEV_INITRD=y",
+	static const char *const needed[] = {"CONFIG_KSM=y",	   "CONFIG_BLK_DEV_INITRD=y",
 					     "CONFIG_DEVTMPFS=y",  "CONFIG_SERIAL_8250_CONSOLE=y",
 					     "CONFIG_PROC_FS=y",   "CONFIG_SYSFS=y",
 					     "CONFIG_BINFMT_ELF=y"};
@@ -98,7 +98,8 @@ int kernel_check_config(struct lab *lab, const struct cached_kernel *kernel)
 static bool is_module(const char *file, const char *name, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		if (file[i] != name[i] && !(strchr("-_", name[i]) && file[i] && strchr("-_", file[i])))
+		if (file[i] != name[i] &&
+		    !(strchr("-_", name[i]) && file[i] && strchr("-_", file[i])))
 			return false;
 	return !strncmp(file + length, ".ko", 3);
 }
@@ -127,7 +128,8 @@ static int read_module(struct lab *lab, const char *path, struct text *out)
 {
 	static const struct {
 		const char *suffix, *tool, *package;
-	} packers[] = {{".xz", "xz", "xz-utils"}, {".zst", "zstd", "zstd"}, {".gz", "gzip", "gzip"}};
+	} packers[] = {
+		{".xz", "xz", "xz-utils"}, {".zst", "zstd", "zstd"}, {".gz", "gzip", "gzip"}};
 	char tool[PATH_MAX];
 	int fd, err;
 
@@ -156,8 +158,8 @@ static bool is_listed(const struct cached_kernel *kernel, const char *name, size
 	return false;
 }
 
-static int keep_module(struct lab *lab, struct cached_kernel *kernel, const char *name, size_t length,
-		       const struct text *data)
+static int keep_module(struct lab *lab, struct cached_kernel *kernel, const char *name,
+		       size_t length, const struct text *data)
 {
 	struct cached_file *file = &kernel->modules[kernel->nr_modules];
 	int err;
@@ -252,8 +254,7 @@ int kernel_from_path(struct lab *lab, const char *path, struct cached_kernel *ke
 		goto out;
 	}
 	*kernel = (struct cached_kernel){0};
-	if (!S_ISREG(st.st_mode) ||
-	    bzimage_release(fd, kernel->release, sizeof(kernel->release))) {
+	if (!S_ISREG(st.st_mode) || bzimage_release(fd, kernel->release, sizeof(kernel->release))) {
 		err = lab_fail(lab, -ENOEXEC, "%s: not a kernel: no bzImage", path);
 		goto out;
 	}

@@ -35,6 +35,7 @@ int kernel_unpack(struct lab *lab, struct cached_kernel *kernel) SP_MUST_CHECK;
  * Finds the modules that a guest needs below `root`, unpacks them into kernel->dir and lists them in
  * the order of loading. `root` may lack them: then the guest has no swap.
  */
-int kernel_add_modules(struct lab *lab, const char *root, struct cached_kernel *kernel) SP_MUST_CHECK;
+int kernel_add_modules(struct lab *lab, const char *root,
+		       struct cached_kernel *kernel) SP_MUST_CHECK;
 
 #endif

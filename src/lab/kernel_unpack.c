@@ -15,12 +15,12 @@
 #include "kernel_image.h"
 #include "tool.h"
 
-#define SECTOR_BYTES 512
-#define SETUP_SECTORS 0x1f1
+#define SECTOR_BYTES   512
+#define SETUP_SECTORS  0x1f1
 #define PAYLOAD_OFFSET 0x248
-#define PAYLOAD_BYTES 0x24c
-#define SIZE_BYTES 4
-#define PACKED "packed" /* the part's name while it is unpacked */
+#define PAYLOAD_BYTES  0x24c
+#define SIZE_BYTES     4
+#define PACKED	       "packed" /* the part's name while it is unpacked */
 
 struct packer {
 	const char *magic;
@@ -31,7 +31,9 @@ struct packer {
 
 static const struct packer packers[] = {
 	{"\x28\xb5\x2f\xfd", 4, "zstd", SIZE_BYTES},
-	{"\xfd" "7zXZ", 5, "xz", SIZE_BYTES},
+	{"\xfd"
+	 "7zXZ",
+	 5, "xz", SIZE_BYTES},
 	{"\x1f\x8b", 2, "gzip", 0},
 };
 

@@ -39,15 +39,15 @@
 
 /* Where things lie inside a guest; init is told by the kernel's command line. */
 #define GUEST_COMMAND "/bin/samepage"
-#define GUEST_DIR "/lab"
-#define GUEST_MODULES GUEST_DIR "/modules" /* file names in the order of loading */
-#define GUEST_ARGS GUEST_DIR "/arguments"  /* of the command, each ended by a NUL */
-#define GUEST_WORK "/work"                 /* where the command runs */
+#define GUEST_DIR     "/lab"
+#define GUEST_MODULES GUEST_DIR "/modules"   /* file names in the order of loading */
+#define GUEST_ARGS    GUEST_DIR "/arguments" /* of the command, each ended by a NUL */
+#define GUEST_WORK    "/work"		     /* where the command runs */
 
 struct lab {
 	struct mem *mem;
 	char dir[PATH_MAX / 2]; /* the cache; "" until cache_open() */
-	int dir_fd;             /* holds the lock while it is held */
+	int dir_fd;		/* holds the lock while it is held */
 	char msg[1024];
 	/* Both may be NULL. A stop is asked for a few times a second while something is waited for. */
 	bool (*stop)(void);

@@ -15,15 +15,16 @@
 #include "clock.h"
 #include "tool.h"
 
-#define QEMU "qemu-system-x86_64"
+#define QEMU	     "qemu-system-x86_64"
 #define QEMU_PACKAGE "qemu-system-x86"
 /* A guest that talks without end is cut short, not its host. */
 #define CONSOLE_MAX ((size_t)1 << 20)
-#define OUTPUT_MAX ((size_t)64 << 20)
-#define WORDS_MAX 64
+#define OUTPUT_MAX  ((size_t)64 << 20)
+#define WORDS_MAX   64
 /* What a boot spends its time on in emulation, and no scenario has a use for: a third of it. */
-#define FASTER \
-	"lpj=8000000 tsc=reliable no_timer_check mitigations=off cryptomgr.notests audit=0 apparmor=0"
+#define FASTER                                                                               \
+	"lpj=8000000 tsc=reliable no_timer_check mitigations=off cryptomgr.notests audit=0 " \
+	"apparmor=0"
 #define LINES_BEFORE 4 /* a complaint: what led to it */
 
 const char *guest_end_name(enum guest_end end)
@@ -44,11 +45,18 @@ int qemu_require(struct lab *lab, char *path, size_t bytes)
 
 bool console_complains(const char *line, size_t length)
 {
-	static const char *const complaints[] = {
-		"BUG: ",   "kernel BUG at ",  "WARNING: ",       "Oops: ",
-		"Kernel panic - not syncing", "general protection fault",
-		"blocked for more than",      "soft lockup",      "Bad page state",
-		"unable to handle",           "refcount_t: ",     "Bad rss-counter state"};
+	static const char *const complaints[] = {"BUG: ",
+						 "kernel BUG at ",
+						 "WARNING: ",
+						 "Oops: ",
+						 "Kernel panic - not syncing",
+						 "general protection fault",
+						 "blocked for more than",
+						 "soft lockup",
+						 "Bad page state",
+						 "unable to handle",
+						 "refcount_t: ",
+						 "Bad rss-counter state"};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(complaints); i++)
 		if (memmem(line, length, complaints[i], strlen(complaints[i])))
@@ -191,7 +199,8 @@ static void reap(struct qemu *vm, bool killed)
 		return;
 	vm->end = GUEST_died;
 	if (WIFSIGNALED(status))
-		snprintf(vm->why, sizeof(vm->why), "QEMU was killed by signal %d", WTERMSIG(status));
+		snprintf(vm->why, sizeof(vm->why), "QEMU was killed by signal %d",
+			 WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		/* It was not started right: what it says is all that is on the console. */
 		snprintf(vm->why, sizeof(vm->why), "QEMU failed with status %d",
@@ -259,19 +268,45 @@ static void add_words(struct words *w, const char *const *words)
 static void set_words(struct words *w, const char *qemu, const struct qemu_spec *spec, int console,
 		      int channel)
 {
-	const char *const machine[] = {
-		qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max,-cx16",
-		"-smp", "2,sockets=2", "-m", "1024", "-object", "memory-backend-ram,id=memory0,size=512M",
-		"-object", "memory-backend-ram,id=memory1,size=512M", "-numa",
-		"node,nodeid=0,cpus=0,memdev=memory0", "-numa", "node,nodeid=1,cpus=1,memdev=memory1",
-		"-kernel", w->kernel, "-initrd", w->initrd, "-append", w->append, NULL};
-	const char *const batch[] = {"-chardev", w->console, "-serial", "chardev:console",
-				     "-chardev", w->channel, "-serial", "chardev:channel", NULL};
+	const char *const machine[] = {qemu,
+				       "-nodefaults",
+				       "-no-user-config",
+				       "-display",
+				       "none",
+				       "-no-reboot",
+				       "-machine",
+				       "pc",
+				       "-accel",
+				       "tcg,thread=multi",
+				       "-cpu",
+				       "max,-cx16",
+				       "-smp",
+				       "2,sockets=2",
+				       "-m",
+				       "1024",
+				       "-object",
+				       "memory-backend-ram,id=memory0,size=512M",
+				       "-object",
+				       "memory-backend-ram,id=memory1,size=512M",
+				       "-numa",
+				       "node,nodeid=0,cpus=0,memdev=memory0",
+				       "-numa",
+				       "node,nodeid=1,cpus=1,memdev=memory1",
+				       "-kernel",
+				       w->kernel,
+				       "-initrd",
+				       w->initrd,
+				       "-append",
+				       w->append,
+				       NULL};
+	const char *const batch[] = {"-chardev",	w->console,	   "-serial",
+				     "chardev:console", "-chardev",	   w->channel,
+				     "-serial",		"chardev:channel", NULL};
 	const char *const shell[] = {"-chardev", "stdio,id=console,signal=off", "-serial",
 				     "chardev:console", NULL};
 
-	snprintf(w->kernel, sizeof(w->kernel), "%s/%s", spec->kernel->dir, spec->kernel->image.name);
+	snprintf(w->kernel, sizeof(w->kernel), "%s/%s", spec->kernel->dir,
+		 spec->kernel->image.name);
 	snprintf(w->initrd, sizeof(w->initrd), "/proc/self/fd/%d", spec->initramfs);
 	snprintf(w->append, sizeof(w->append),
 		 "rdinit=" GUEST_COMMAND " console=ttyS0 loglevel=%d oops=panic panic=-1 "
@@ -308,18 +343,18 @@ int qemu_start(struct lab *lab, struct qemu *vm, const struct qemu_spec *spec)
 	int console[2] = {-1, -1}, channel[2] = {-1, -1}, err = 0;
 
 	*vm = (struct qemu){.kernel = spec->kernel,
-			  .mem = lab->mem,
-			  .console_fd = -1,
-			  .channel_fd = -1,
-			  .limit_ns = spec->limit_ns};
+			    .mem = lab->mem,
+			    .console_fd = -1,
+			    .channel_fd = -1,
+			    .limit_ns = spec->limit_ns};
 	channel_init(&vm->channel, lab->mem, on_message, vm);
 	text_init(&vm->output, lab->mem);
 	text_init(&vm->errors, lab->mem);
 	text_init(&vm->notes, lab->mem);
 	text_init(&vm->console, lab->mem);
 	vm->start_ns = clock_measure_ns();
-	if (!spec->shell && (pipe2(console, O_CLOEXEC | O_NONBLOCK) ||
-			     pipe2(channel, O_CLOEXEC | O_NONBLOCK)))
+	if (!spec->shell &&
+	    (pipe2(console, O_CLOEXEC | O_NONBLOCK) || pipe2(channel, O_CLOEXEC | O_NONBLOCK)))
 		err = lab_fail(lab, -errno, "no pipe: %s", strerror(errno));
 	if (!err)
 		err = start_qemu(lab, vm, spec, console[1], channel[1]);

@@ -56,10 +56,10 @@ struct qemu {
 	struct channel channel;
 
 	enum guest_end end;
-	bool out_of_memory;  /* of ours: something the guest said is missing */
-	int exit_status;     /* when done: of the command, or -SIGNAL */
-	char why[512];       /* when unfit: what it lacks; when died or hung: what is known */
-	char release[128];   /* that the guest says; "" when it did not get so far */
+	bool out_of_memory; /* of ours: something the guest said is missing */
+	int exit_status;    /* when done: of the command, or -SIGNAL */
+	char why[512];	    /* when unfit: what it lacks; when died or hung: what is known */
+	char release[128];  /* that the guest says; "" when it did not get so far */
 	uint64_t start_ns, booted_ns, end_ns, limit_ns;
 	struct text output, errors, notes, console;
 	uint64_t nr_complaints; /* lines of the console that are one */

@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 #define USUAL_PLACES "/usr/local/bin:/usr/bin:/bin"
-#define POLL_MS 200
+#define POLL_MS	     200
 
 static bool find_in(const char *places, const char *name, char *path, size_t bytes)
 {
 	while (places && *places) {
 		size_t length = strcspn(places, ":");
 
-		if (length && (size_t)snprintf(path, bytes, "%.*s/%s", (int)length, places, name) <
-				      bytes &&
+		if (length &&
+		    (size_t)snprintf(path, bytes, "%.*s/%s", (int)length, places, name) < bytes &&
 		    !access(path, X_OK))
 			return true;
 		places += length + (places[length] == ':');
@@ -165,8 +165,7 @@ static int listen_to(struct lab *lab, struct run *run)
 				continue;
 			if (got <= 0)
 				run->files[i].fd = -1;
-			else if (run->texts[i] &&
-				 text_add(run->texts[i], data, (size_t)got))
+			else if (run->texts[i] && text_add(run->texts[i], data, (size_t)got))
 				return lab_fail(lab, -ENOMEM, "out of memory");
 		}
 	}

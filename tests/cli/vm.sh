@@ -58,6 +58,19 @@ cp holds.scn 2/
 exec 3>&1
 check "a guest's command says what it says here" as_here
 
+# By real system calls: the merged page that was moved is found by every kernel (S2).
+by_system_calls()
+{
+	local kernel
+
+	status 0 "$SAMEPAGE" vm run "${options[@]}" mremap-move.scn || return
+	for kernel in "${kernels[@]}"; do
+		grep -q "^  Linux $kernel\..*: held$" .out && grep -q "^== $kernel: exit status 0" .out ||
+			return
+	done
+}
+check "a kernel says what the engine says" by_system_calls
+
 worst_status()
 {
 	status 1 run --kernel "${kernels[0]}" fails.scn holds.scn &&

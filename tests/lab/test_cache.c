@@ -75,7 +75,10 @@ static void test_damaged(void **state)
 static void test_manifest(void **state)
 {
 	static const char *const bad[] = {
-		"", "nonsense\n", "samepage-kernel 1\n", "samepage-kernel 2\nrelease x\n",
+		"",
+		"nonsense\n",
+		"samepage-kernel 1\n",
+		"samepage-kernel 2\nrelease x\n",
 		"samepage-kernel 1\nrelease x\nimage ../../x 6 00\n",
 		"samepage-kernel 1\nrelease x\npackage a b\nimage vmlinuz six 00\n",
 		"samepage-kernel 1\nrelease x\nwhat vmlinuz 6 00\n"};

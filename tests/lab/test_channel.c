@@ -32,9 +32,8 @@ static void test_pieces(void **state)
 		text_init(&h.all, &f->mem);
 		channel_init(&c, &f->mem, hear, &h);
 		for (size_t at = 0; at < sizeof(said) - 1; at += piece)
-			assert_int_equal(channel_feed(&c, said + at,
-						      MIN(piece, sizeof(said) - 1 - at)),
-					 0);
+			assert_int_equal(
+				channel_feed(&c, said + at, MIN(piece, sizeof(said) - 1 - at)), 0);
 		assert_int_equal(h.nr, 5);
 		assert_memory_equal(h.kinds, "BOOEX", 5);
 		assert_string_equal(h.all.data, "6.1.0X 1\n2\nabc-9");
@@ -45,8 +44,9 @@ static void test_pieces(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const bad[] = {"Q 1\n1", "O1\n", "O \n", "O -1\n", "O 1x", "O 65537\n",
-					  "O 99999999999999999999\n", "hello"};
+	static const char *const bad[] = {
+		"Q 1\n1", "O1\n", "O \n", "O -1\n", "O 1x", "O 65537\n", "O 99999999999999999999\n",
+		"hello"};
 	struct lab_fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -80,14 +80,10 @@ static void test_members(void **state)
 		unsigned long mode;
 		const char *data;
 	} expected[] = {
-		{"bin", S_IFDIR | 0755, ""},
-		{"bin/a", S_IFREG | 0755, "12345"},
-		{"bin/b", S_IFREG | 0644, ""},
-		{"x", S_IFDIR | 0755, ""},
-		{"x/yy", S_IFDIR | 0755, ""},
-		{"x/yy/zzz", S_IFREG | 0600, "abcd"},
-		{"dev", S_IFDIR | 0755, ""},
-		{"dev/console", S_IFCHR | 0600, ""},
+		{"bin", S_IFDIR | 0755, ""},   {"bin/a", S_IFREG | 0755, "12345"},
+		{"bin/b", S_IFREG | 0644, ""}, {"x", S_IFDIR | 0755, ""},
+		{"x/yy", S_IFDIR | 0755, ""},  {"x/yy/zzz", S_IFREG | 0600, "abcd"},
+		{"dev", S_IFDIR | 0755, ""},   {"dev/console", S_IFCHR | 0600, ""},
 	};
 	struct lab_fixture *f = *state;
 	struct text archive;

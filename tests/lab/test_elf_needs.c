@@ -36,9 +36,8 @@ static void make(struct image *i)
 	i->sections[1] = (Elf64_Shdr){.sh_name = 1,
 				      .sh_offset = offsetof(struct image, names),
 				      .sh_size = sizeof(i->names)};
-	i->sections[2] = (Elf64_Shdr){.sh_name = 11,
-				      .sh_offset = offsetof(struct image, info),
-				      .sh_size = sizeof(info)};
+	i->sections[2] = (Elf64_Shdr){
+		.sh_name = 11, .sh_offset = offsetof(struct image, info), .sh_size = sizeof(info)};
 	memcpy(i->names, names, sizeof(names));
 	memcpy(i->info, info, sizeof(info));
 	i->segment = (Elf64_Phdr){.p_type = PT_NOTE,

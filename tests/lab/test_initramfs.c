@@ -46,7 +46,8 @@ static void test_contents(void **state)
 	struct lab_fixture *f = *state;
 	static struct cached_kernel kernel;
 	struct initramfs_file file;
-	struct initramfs_spec spec = {.kernel = &kernel, .argv = argv, .files = &file, .nr_files = 1};
+	struct initramfs_spec spec = {
+		.kernel = &kernel, .argv = argv, .files = &file, .nr_files = 1};
 	char name[PATH_MAX], path[128];
 	struct text archive;
 	int fd;

@@ -13,14 +13,13 @@
 #include "qemu.h"
 
 /* $console and $channel are what QEMU would open. */
-static const char prologue[] =
-	"#!/bin/bash\n"
-	"for word; do\n"
-	"	case $word in\n"
-	"	file,id=console,path=*) console=${word#*path=} ;;\n"
-	"	file,id=channel,path=*) channel=${word#*path=} ;;\n"
-	"	esac\n"
-	"done\n";
+static const char prologue[] = "#!/bin/bash\n"
+			       "for word; do\n"
+			       "	case $word in\n"
+			       "	file,id=console,path=*) console=${word#*path=} ;;\n"
+			       "	file,id=channel,path=*) channel=${word#*path=} ;;\n"
+			       "	esac\n"
+			       "done\n";
 
 /* Runs a guest that does this, to its end. */
 static void play(struct lab_fixture *f, const char *script, uint64_t limit_ms, struct qemu *guest)
@@ -96,7 +95,8 @@ static void test_died(void **state)
 	struct lab_fixture *f = *state;
 	struct qemu guest;
 
-	play(f, "printf 'B 1\\nxO 2\\nab' > $channel\necho 'Kernel panic - not syncing' > $console\n",
+	play(f,
+	     "printf 'B 1\\nxO 2\\nab' > $channel\necho 'Kernel panic - not syncing' > $console\n",
 	     30000, &guest);
 	assert_int_equal(guest.end, GUEST_died);
 	assert_non_null(strstr(guest.why, "while the command ran"));
@@ -182,7 +182,8 @@ static void test_parent_killed(void **state)
 
 static void test_excerpt(void **state)
 {
-	static const char console[] = "1\n2\n3\n4\n5\n6\nkernel BUG at mm/x.c:1!\n8\n9\n10\n11\n12\n";
+	static const char console[] =
+		"1\n2\n3\n4\n5\n6\nkernel BUG at mm/x.c:1!\n8\n9\n10\n11\n12\n";
 	struct console_part parts[2];
 
 	(void)state;
@@ -215,14 +216,10 @@ static void test_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LAB_TEST(test_done),
-		LAB_TEST(test_killed_command_and_complaints),
-		LAB_TEST(test_unfit),
-		LAB_TEST(test_died),
-		LAB_TEST(test_hung),
-		LAB_TEST(test_parent_killed),
-		LAB_TEST(test_excerpt),
-		LAB_TEST(test_missing),
+		LAB_TEST(test_done),	LAB_TEST(test_killed_command_and_complaints),
+		LAB_TEST(test_unfit),	LAB_TEST(test_died),
+		LAB_TEST(test_hung),	LAB_TEST(test_parent_killed),
+		LAB_TEST(test_excerpt), LAB_TEST(test_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

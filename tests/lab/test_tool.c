@@ -10,8 +10,8 @@
 
 static void test_output(void **state)
 {
-	static const char *const argv[] = {"bash", "-c", "pwd; echo lost >&2; seq 20000 | tail -n 1",
-					   NULL};
+	static const char *const argv[] = {"bash", "-c",
+					   "pwd; echo lost >&2; seq 20000 | tail -n 1", NULL};
 	struct lab_fixture *f = *state;
 	char expected[128];
 	struct text out;
@@ -29,7 +29,8 @@ static void test_failures(void **state)
 		const char *script, *msg;
 	} cases[] = {
 		{"echo first >&2; echo last words >&2; exit 3", "bash failed: last words"},
-		{"echo 'E: the cause' >&2; echo 'E: advice' >&2; exit 100", "bash failed: the cause"},
+		{"echo 'E: the cause' >&2; echo 'E: advice' >&2; exit 100",
+		 "bash failed: the cause"},
 		{"exit 1", "bash failed"},
 		{"kill -9 $$", "bash failed"},
 	};
@@ -50,9 +51,11 @@ static void test_missing(void **state)
 	char path[PATH_MAX];
 
 	assert_int_equal(tool_run(&f->lab, argv, NULL, NULL), -ENOENT);
-	assert_int_equal(tool_require(&f->lab, argv[0], "its-package", path, sizeof(path)), -ENOENT);
-	assert_string_equal(f->lab.msg, "no-such-tool-of-ours is not installed; Debian has it in the "
-					"package its-package");
+	assert_int_equal(tool_require(&f->lab, argv[0], "its-package", path, sizeof(path)),
+			 -ENOENT);
+	assert_string_equal(f->lab.msg,
+			    "no-such-tool-of-ours is not installed; Debian has it in the "
+			    "package its-package");
 }
 
 static bool at_once(void)
