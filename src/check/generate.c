@@ -29,6 +29,7 @@ static const uint16_t weights[NR_STEP_KINDS] = {
 	[STEP_MUNLOCK] = 5,
 	[STEP_MERGE_ANY] = 8,
 	[STEP_FILL] = 170,
+	[STEP_WRITE] = 30,
 	[STEP_TOUCH] = 70,
 	[STEP_SWAPOUT] = 50,
 	[STEP_MIGRATE] = 30,
@@ -70,7 +71,7 @@ void generator_start(struct generator *g, uint64_t seed, uint64_t number)
 	SP_ASSERT(g->nr_kinds <= sizeof(g->kinds));
 	g->random.state = random_next(&mix) + number * UINT64_C(0xd1342543de82ef95);
 	g->random.state = random_next(&g->random);
-	g->nr_processes_max = 1 + below(g, 3);
+	g->nr_processes_max = below(g, 8) ? 1 + below(g, 3) : MAX_PROCESSES - 1;
 	/* Most machines forget nothing and look at everything; the others are for the rare paths. */
 	if (below(g, 4))
 		g->knobs[g->nr_knobs++] = 0;
@@ -82,6 +83,10 @@ void generator_shape(struct generator *g, struct shape *shape)
 {
 	shape->nr_pages = (uint8_t)(3 + below(g, 4));
 	shape->nr_nodes = below(g, 8) ? 1 : 2;
+	/* Enough to begin with, and little enough to be missed. */
+	shape->nr_frames = (uint8_t)(below(g, 8) ? 0 : shape->nr_pages + below(g, 8));
+	shape->nr_swap_slots = (uint8_t)(below(g, 12) ? 0 : 1 + below(g, 3));
+	shape->nr_maps = (uint8_t)(below(g, 12) ? 0 : 3 + below(g, 6));
 }
 
 static unsigned int nr_running(const struct trial *t)
@@ -229,6 +234,10 @@ static bool fill_in(struct generator *g, const struct trial *t, struct step *s)
 		break;
 	case STEP_FILL:
 		pick_range(g, t, s, is_mapped);
+		s->arg = bytes[below(g, ARRAY_SIZE(bytes))];
+		break;
+	case STEP_WRITE:
+		pick_page(g, t, s);
 		s->arg = bytes[below(g, ARRAY_SIZE(bytes))];
 		break;
 	case STEP_MUNMAP:

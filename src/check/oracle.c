@@ -404,8 +404,8 @@ static void find_orphans(struct trial *t, unsigned int index, struct verdict *v)
 }
 
 /*
- * A page that could not be unmapped although nobody holds it and a walk finds every mapping. One
- * that does not is told as a miss.
+ * A page that could not be unmapped although nobody holds it. Where a walk of a merged page does not
+ * find every mapping, that is told as a miss; of others no misses are told.
  */
 static void judge_pinned(struct trial *t, unsigned int index, const struct step *step,
 			 struct verdict *v)
@@ -417,36 +417,42 @@ static void judge_pinned(struct trial *t, unsigned int index, const struct step 
 		return;
 	frame = frame_at(t, pte_value(pte));
 	if (!frame_is_anon(frame) || frame->nr_holds ||
-	    frame->refcount != frame->mapcount + !!(frame->flags & FRAME_SWAPCACHE) ||
-	    rmap_count_reached(vm_of(t), frame, t->strategy) != (uint64_t)frame->mapcount ||
-	    rmap_count_reached(vm_of(t), frame, SP_STRATEGY_FULL) != (uint64_t)frame->mapcount)
+	    frame->refcount != frame->mapcount + !!(frame->flags & FRAME_SWAPCACHE))
+		return;
+	if (frame_is_ksm(frame) &&
+	    (rmap_count_reached(vm_of(t), frame, t->strategy) != (uint64_t)frame->mapcount ||
+	     rmap_count_reached(vm_of(t), frame, SP_STRATEGY_FULL) != (uint64_t)frame->mapcount))
 		return;
 	fail_page(t, v, FAILURE_PINNED, index, step->process, step->first, frame);
 }
 
-/* Errors that no step can have on a machine without limits and without orphans. */
-static bool is_impossible(const struct step *step, int64_t result)
+/* Errors that no step can have on such a machine, without orphans. */
+static bool is_impossible(const struct shape *shape, const struct step *step, int64_t result)
 {
+	bool limited = shape_is_limited(shape) && result == -ENOMEM;
+
 	if (result == -EDEADLK || result == -ESRCH || result == -ENOSYS)
 		return true;
 	switch ((enum step_kind)step->kind) {
 	case STEP_PROCESS:
 	case STEP_FORK:
 	case STEP_EXIT:
+	case STEP_DROP:
+	case STEP_RECLAIM:
+		return true;
 	case STEP_MAP:
 	case STEP_MAP_FILE:
 	case STEP_MUNMAP:
 	case STEP_MERGE_ANY:
-	case STEP_DROP:
-	case STEP_RECLAIM:
 	case STEP_COMPACT:
-		return true;
+		return !limited;
 	case STEP_SCAN:
 	case STEP_SCAN_PAGES:
 		return result != -EAGAIN;
 	case STEP_FILL:
+	case STEP_WRITE:
 	case STEP_TOUCH:
-		return result != -EFAULT;
+		return result != -EFAULT && !limited;
 	default:
 		return false;
 	}
@@ -465,7 +471,7 @@ bool oracle_check(struct trial *t, unsigned int oracles, unsigned int index, con
 		find_orphans(t, index, v);
 		return true;
 	}
-	if (outcome == TRIAL_ERRNO && is_impossible(step, result)) {
+	if (outcome == TRIAL_ERRNO && is_impossible(&t->shape, step, result)) {
 		fail_plainly(v, FAILURE_RESULT, index, step);
 		return true;
 	}

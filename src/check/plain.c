@@ -21,7 +21,7 @@ static unsigned int kind_cost(const struct step *step)
 		[STEP_TOUCH] = 2,    [STEP_SWAPOUT] = 3,     [STEP_MIGRATE] = 3,
 		[STEP_HOLD] = 3,     [STEP_DROP] = 2,	     [STEP_RECLAIM] = 7,
 		[STEP_COMPACT] = 7,  [STEP_SCAN] = 1,	     [STEP_SCAN_PAGES] = 7,
-		[STEP_KNOB] = 7,
+		[STEP_KNOB] = 7,	     [STEP_WRITE] = 6,
 	};
 
 	if (step->kind == STEP_MADVISE && step->arg != SP_MADV_MERGEABLE)
@@ -77,6 +77,7 @@ static unsigned int argument_cost(const struct step *step, const struct shape *s
 	case STEP_RECLAIM:
 		return cost + step->arg + step->to;
 	case STEP_FILL:
+	case STEP_WRITE:
 		return cost + byte_cost(step->arg);
 	case STEP_MIGRATE:
 		return cost + (step->arg != MIGRATE_ALL);
@@ -134,6 +135,14 @@ static unsigned int disorder(const struct sequence *s)
 	return nr;
 }
 
+/* In the order of what a reader has to keep in mind. */
+static unsigned int shape_cost(const struct shape *shape)
+{
+	unsigned int nr_limits = !!shape->nr_frames + !!shape->nr_swap_slots + !!shape->nr_maps;
+
+	return nr_limits << 12 | (unsigned int)shape->nr_nodes << 8 | shape->nr_pages;
+}
+
 struct cost sequence_cost(const struct sequence *s)
 {
 	uint64_t kinds = 0, arguments = 0;
@@ -143,7 +152,7 @@ struct cost sequence_cost(const struct sequence *s)
 		arguments += argument_cost(&s->steps[i], &s->shape);
 	}
 	return (struct cost){
-		.size = (uint64_t)s->nr << 16 | s->shape.nr_nodes << 8 | s->shape.nr_pages,
+		.size = (uint64_t)s->nr << 16 | shape_cost(&s->shape),
 		.manner = kinds << 44 | arguments << 20 | disorder(s),
 	};
 }
@@ -316,6 +325,10 @@ static void add_other_kinds(struct variants *v, const struct step *s, const stru
 		add_kind(v, *s, STEP_TOUCH, 0);
 		add_kind(v, *s, STEP_FILL, common_bytes[0]);
 		break;
+	case STEP_WRITE:
+		add_kind(v, *s, STEP_FILL, s->arg);
+		add_kind(v, *s, STEP_TOUCH, 0);
+		break;
 	case STEP_FILL:
 		add_kind(v, *s, STEP_TOUCH, 0);
 		break;
@@ -385,8 +398,9 @@ static void add_smaller_arguments(struct variants *v, const struct step *s)
 
 	switch (s->kind) {
 	case STEP_FILL:
+	case STEP_WRITE:
 		for (unsigned int i = 0; i < byte_cost(s->arg) && i < NR_COMMON_BYTES; i++)
-			add_kind(v, *s, STEP_FILL, common_bytes[i]);
+			add_kind(v, *s, s->kind, common_bytes[i]);
 		break;
 	case STEP_RECLAIM:
 		less.to = 1;

@@ -287,6 +287,15 @@ static void smaller_machine(struct shrinking *sh)
 
 	candidate.shape.nr_nodes = 1;
 	attempt(sh, &candidate);
+	candidate = *sh->best;
+	candidate.shape.nr_frames = 0;
+	attempt(sh, &candidate);
+	candidate = *sh->best;
+	candidate.shape.nr_swap_slots = 0;
+	attempt(sh, &candidate);
+	candidate = *sh->best;
+	candidate.shape.nr_maps = 0;
+	attempt(sh, &candidate);
 	for (unsigned int page = sh->best->shape.nr_pages; page--;) {
 		if (sh->best->shape.nr_pages == 1 || page >= sh->best->shape.nr_pages)
 			continue;

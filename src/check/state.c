@@ -350,6 +350,20 @@ static void put_trees(struct state_hasher *h)
 
 /* ---- The machine ---- */
 
+/* Where they are short, how many are left. */
+static void put_limits(struct state_hasher *h)
+{
+	const struct shape *shape = &h->t->shape;
+	const struct vm *vm = h->ksm->vm;
+
+	put(h, shape->nr_frames | (uint32_t)shape->nr_swap_slots << 8 |
+		       (uint32_t)shape->nr_maps << 16);
+	for (unsigned int nid = 0; shape->nr_frames && nid < shape->nr_nodes; nid++)
+		put(h, vm->frames.node[nid].nr_used);
+	if (shape->nr_swap_slots)
+		put64(h, vm->swap.nr_used);
+}
+
 static void put_machine(struct state_hasher *h)
 {
 	const struct ksm *ksm = h->ksm;
@@ -357,6 +371,7 @@ static void put_machine(struct state_hasher *h)
 
 	put(h, h->t->shape.nr_pages | (uint32_t)h->t->shape.nr_nodes << 8 |
 		       (uint32_t)ksm->strategy << 16);
+	put_limits(h);
 	for (size_t i = 0; i < sizeof(ksm->knobs) / sizeof(uint64_t); i++) {
 		uint64_t knob;
 

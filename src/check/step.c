@@ -116,6 +116,28 @@ static const char *range_text(char *buf, size_t size, const struct shape *shape,
 	return buf;
 }
 
+char *shape_print(const struct shape *shape, char *buf, size_t size)
+{
+	const struct {
+		const char *name;
+		unsigned int value, usual;
+	} words[] = {
+		{"nodes", shape->nr_nodes, 1},
+		{"frames", shape->nr_frames, 0},
+		{"swap", shape->nr_swap_slots, 0},
+		{"map_limit", shape->nr_maps, 0},
+	};
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (words[i].value != words[i].usual)
+			used += (size_t)snprintf(buf + used, size - used, "%s %s %u",
+						 used ? "" : "machine", words[i].name,
+						 words[i].value);
+	return buf;
+}
+
 char *step_print(const struct step *s, const struct shape *shape, char *buf, size_t size)
 {
 	char from[16], to[16];
@@ -167,6 +189,9 @@ char *step_print(const struct step *s, const struct shape *shape, char *buf, siz
 		break;
 	case STEP_FILL:
 		snprintf(buf, size, "%c: fill %s 0x%02x", p, from, s->arg);
+		break;
+	case STEP_WRITE:
+		snprintf(buf, size, "%c: write %s 0x%02x", p, from, s->arg);
 		break;
 	case STEP_TOUCH:
 		snprintf(buf, size, "%c: touch %s", p, from);

@@ -46,6 +46,7 @@
 	X(MUNLOCK, "munlock")                                                                      \
 	X(MERGE_ANY, "prctl merge-any") /* arg: 0 or 1 */                                          \
 	X(FILL, "fill")		 /* arg: byte */                                                   \
+	X(WRITE, "write")	 /* one page; arg: its first byte, the others stay */              \
 	X(TOUCH, "touch")                                                                          \
 	X(SWAPOUT, "swapout")                                                                      \
 	X(MIGRATE, "migrate")	 /* one page; arg: MIGRATE_ALL or MIGRATE_OWN */                   \
@@ -77,7 +78,17 @@ struct step {
 struct shape {
 	uint8_t nr_pages; /* 1..MAX_PAGES */
 	uint8_t nr_nodes; /* 1..2 */
+	/* Limits; 0: none. */
+	uint8_t nr_frames; /* of each node */
+	uint8_t nr_swap_slots;
+	uint8_t nr_maps; /* of each process */
 };
+
+/* Some operations may be out of memory. */
+static inline bool shape_is_limited(const struct shape *shape)
+{
+	return shape->nr_frames || shape->nr_maps;
+}
 
 struct sequence {
 	struct shape shape;
@@ -102,6 +113,8 @@ bool step_has_range(enum step_kind kind); /* first and nr; for one page nr is 1 
 const char *step_advice_name(uint8_t advice);
 const char *step_prot_name(uint8_t prot);
 
+/* "machine nodes 2 frames 9"; "" for a machine that needs no such line. Returns buf. */
+char *shape_print(const struct shape *shape, char *buf, size_t size);
 /* The step as a line of a scenario, no newline: "a: mremap x[1] -> x[2]". Returns buf. */
 char *step_print(const struct step *step, const struct shape *shape, char *buf, size_t size);
 

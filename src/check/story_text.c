@@ -210,6 +210,7 @@ static void write_declarations(FILE *to, const struct story *story)
 {
 	const struct sequence *s = story->sequence;
 	bool any = story->linux_misses, file = false;
+	char machine[64];
 
 	fputc('\n', to);
 	if (any) {
@@ -227,11 +228,11 @@ static void write_declarations(FILE *to, const struct story *story)
 		fputc('\n', to);
 	for (unsigned int i = 0; i < s->nr; i++)
 		file |= s->steps[i].kind == STEP_MAP_FILE;
-	if (s->shape.nr_nodes > 1)
-		fprintf(to, "machine nodes %u\n", s->shape.nr_nodes);
+	if (shape_print(&s->shape, machine, sizeof(machine))[0])
+		fprintf(to, "%s\n", machine);
 	if (file)
 		fprintf(to, "file f %u seed %u\n", FILE_PAGES, FILE_SEED);
-	if (s->shape.nr_nodes > 1 || file)
+	if (machine[0] || file)
 		fputc('\n', to);
 }
 

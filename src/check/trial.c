@@ -3,8 +3,9 @@
  * Steps on a machine, and on the model beside it; see trial.h.
  *
  * The model follows what a call is documented to do, and looks at the machine only for what is no
- * question of merging: which VMA flags a page has (MADV_DONTFORK, mlock), and which pages a call that
- * failed half way had already taken away.
+ * question of merging: which VMA flags a page has (MADV_DONTFORK, mlock), and what a call that failed
+ * half way had already done. Where that could not be told, because several mappings were to be moved
+ * on a machine of few frames or VMAs, the step is not taken.
  */
 #include "trial.h"
 
@@ -117,6 +118,10 @@ int trial_start(struct trial *t, const struct shape *shape, enum sp_strategy str
 	sp_config_init(&config);
 	config.strategy = strategy;
 	config.nr_nodes = shape->nr_nodes;
+	config.nr_frames = shape->nr_frames;
+	config.nr_swap_slots = shape->nr_swap_slots;
+	if (shape->nr_maps)
+		config.max_map_count = shape->nr_maps;
 	config.content_bytes = CONTENT_BYTES;
 	err = machine_create_in(t->region, &config, &t->machine);
 	if (!err)
@@ -321,6 +326,13 @@ static bool grows_beyond_file(const struct call *c, unsigned int nr, unsigned in
 	return grown > nr && last->mapped && last->file && last->pgoff + grown - nr >= FILE_PAGES;
 }
 
+static bool is_one_mapping(const struct call *c)
+{
+	const struct vma *vma = vma_lookup(mm_of(c->process), c->addr);
+
+	return vma && vma->end - c->addr >= c->length;
+}
+
 /* Of several mappings each is moved by itself: what lies where a gap of theirs would come stays (M2). */
 static bool do_mremap(struct call *c)
 {
@@ -331,6 +343,8 @@ static bool do_mremap(struct call *c)
 	struct model_page moved[MAX_PAGES];
 
 	if (!s->arg || s->to + s->arg > c->t->shape.nr_pages || grows_beyond_file(c, s->nr, s->arg))
+		return false;
+	if (shape_is_limited(&c->t->shape) && !is_one_mapping(c))
 		return false;
 	c->result = sp_mremap(p->p, c->addr, c->length, s->arg * SP_PAGE_SIZE, flags,
 			      p->base + s->to * SP_PAGE_SIZE, NULL);
@@ -380,11 +394,27 @@ static bool do_resize(struct call *c)
 	return true;
 }
 
+/* Done up to a VMA that could not be split. */
+static void note_protection(struct call *c)
+{
+	for (unsigned int i = 0; i < c->step->nr; i++) {
+		const struct vma *vma =
+			vma_lookup(mm_of(c->process), c->addr + i * SP_PAGE_SIZE);
+
+		c->pages[i].readable = vma && vma->flags & VM_READ;
+		c->pages[i].writable = vma && vma->flags & VM_WRITE;
+	}
+}
+
 static bool do_mprotect(struct call *c)
 {
 	uint8_t prot = c->step->arg;
 
 	c->result = sp_mprotect(c->process->p, c->addr, c->length, prot);
+	if (c->result && shape_is_limited(&c->t->shape)) {
+		note_protection(c);
+		return true;
+	}
 	/* Done up to the first hole. */
 	for (unsigned int i = 0; i < c->step->nr && c->pages[i].mapped; i++) {
 		c->pages[i].readable = prot & SP_PROT_READ;
@@ -459,18 +489,32 @@ static bool do_merge_any(struct call *c)
 	return true;
 }
 
+/* Page by page, which is what sp_fill() does, to know how far it came when memory runs out. */
 static bool do_fill(struct call *c)
 {
-	c->result = sp_fill(c->process->p, c->addr, c->length, c->step->arg);
-	/* Done up to the first page that cannot be written. */
-	for (unsigned int i = 0; i < c->step->nr; i++) {
+	for (unsigned int i = 0; i < c->step->nr && !c->result; i++) {
 		struct model_page *page = &c->pages[i];
 
-		if (!page->mapped || !page->writable || (c->result && c->result != -EFAULT))
-			break;
+		c->result = sp_fill(c->process->p, c->addr + i * SP_PAGE_SIZE, SP_PAGE_SIZE,
+				    c->step->arg);
+		if (c->result == -ENOMEM || !page->mapped || !page->writable)
+			continue;
 		page->value = bytes_value(c->step->arg);
 		page->past = 0;
 	}
+	return true;
+}
+
+/* The other bytes are of whatever page the store copies. */
+static bool do_write(struct call *c)
+{
+	const uint64_t first = UINT64_C(0xff) << 56;
+
+	c->result = sp_write(c->process->p, c->addr, &c->step->arg, 1);
+	if (c->result == -ENOMEM || !c->pages->mapped || !c->pages->writable)
+		return true;
+	c->pages->value = (c->pages->value & ~first) | (uint64_t)c->step->arg << 56;
+	c->pages->past = 0;
 	return true;
 }
 
@@ -580,6 +624,7 @@ static bool (*const do_fns[NR_STEP_KINDS])(struct call *c) = {
 	[STEP_MUNLOCK] = do_mlock,
 	[STEP_MERGE_ANY] = do_merge_any,
 	[STEP_FILL] = do_fill,
+	[STEP_WRITE] = do_write,
 	[STEP_TOUCH] = do_touch,
 	[STEP_SWAPOUT] = do_swapout,
 	[STEP_MIGRATE] = do_migrate,

@@ -111,7 +111,7 @@ void case_make(struct trial *t, const struct failing_case *c, struct sequence *s
 {
 	struct verdict v;
 
-	s->shape = (struct shape){(uint8_t)c->nr_pages, 1};
+	s->shape = (struct shape){.nr_pages = (uint8_t)c->nr_pages, .nr_nodes = 1};
 	s->nr = 0;
 	for (unsigned int i = 0; i < c->nr_steps; i++)
 		assert_true(sequence_add(s, c->steps[i]));

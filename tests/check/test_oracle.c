@@ -157,7 +157,7 @@ static const struct named named[] = {
 
 static void make(const struct named *n, struct sequence *s)
 {
-	s->shape = (struct shape){n->nr_pages, n->nr_nodes};
+	s->shape = (struct shape){.nr_pages = n->nr_pages, .nr_nodes = n->nr_nodes};
 	s->nr = 0;
 	for (unsigned int i = 0; i < n->nr_steps; i++)
 		assert_true(sequence_add(s, n->steps[i]));
@@ -292,7 +292,7 @@ static void test_walks(void **state)
 
 static void run_steps(struct trial *t, const struct step *steps, unsigned int nr)
 {
-	struct shape shape = {4, 1};
+	struct shape shape = {.nr_pages = 4, .nr_nodes = 1};
 
 	assert_int_equal(trial_start(t, &shape, SP_STRATEGY_DIRECT), 0);
 	for (unsigned int i = 0; i < nr; i++) {
@@ -375,26 +375,15 @@ static void test_recount(void **state)
 	frame->mapcount--;
 }
 
-static void test_results(void **state)
-{
-	static const struct {
-		struct step step;
-		int64_t result;
-		bool fails;
-	} results[] = {
-		{PROCESS(0), -ENOMEM, true},	   {FORK(0, 1), -EAGAIN, true},
-		{MAP(0, 0, 1), -ENOMEM, true},	   {MUNMAP(0, 0, 1), -ENOMEM, true},
-		{TOUCH(0, 0), -EDEADLK, true},	   {TOUCH(0, 0), -EFAULT, false},
-		{FILL(0, 0, 1), -ENOMEM, true},	   {MERGEABLE(0, 0, 1), -ENOMEM, false},
-		{SCAN(1), -EAGAIN, false},	   {SCAN(1), -ENOMEM, true},
-		{MREMAP(0, 0, 1), -EFAULT, false}, {KNOB(2), -EBUSY, false},
-		{DROP(), -EINVAL, true},	   {MIGRATE(0, 3), -ENOENT, false},
-	};
-	static const struct step steps[] = {PROCESS(0), MAP(0, 0, 4)};
-	struct trial *t = *state;
+struct told {
+	struct step step;
+	int64_t result;
+	bool fails;
+};
 
-	run_steps(t, steps, ARRAY_SIZE(steps));
-	for (unsigned int i = 0; i < ARRAY_SIZE(results); i++) {
+static void check_results(struct trial *t, const struct told *results, size_t nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
 		const struct step *step = &results[i].step;
 		struct verdict v;
 		bool ended;
@@ -412,13 +401,40 @@ static void test_results(void **state)
 	}
 }
 
+static void test_results(void **state)
+{
+	static const struct told results[] = {
+		{PROCESS(0), -ENOMEM, true},	   {FORK(0, 1), -EAGAIN, true},
+		{MAP(0, 0, 1), -ENOMEM, true},	   {MUNMAP(0, 0, 1), -ENOMEM, true},
+		{TOUCH(0, 0), -EDEADLK, true},	   {TOUCH(0, 0), -EFAULT, false},
+		{FILL(0, 0, 1), -ENOMEM, true},	   {MERGEABLE(0, 0, 1), -ENOMEM, false},
+		{SCAN(1), -EAGAIN, false},	   {SCAN(1), -ENOMEM, true},
+		{MREMAP(0, 0, 1), -EFAULT, false}, {KNOB(2), -EBUSY, false},
+		{DROP(), -EINVAL, true},	   {MIGRATE(0, 3), -ENOENT, false},
+	};
+	/* Where frames are few. */
+	static const struct told scarce[] = {
+		{FILL(0, 0, 1), -ENOMEM, false}, {FILL(0, 0, 1), -EINVAL, true},
+		{MUNMAP(0, 0, 1), -ENOMEM, false}, {MUNMAP(0, 0, 1), -EINVAL, true},
+		{TOUCH(0, 0), -EDEADLK, true},	 {FORK(0, 1), -ENOMEM, true},
+	};
+	static const struct step steps[] = {PROCESS(0), MAP(0, 0, 4)};
+	struct trial *t = *state;
+
+	run_steps(t, steps, ARRAY_SIZE(steps));
+	check_results(t, results, ARRAY_SIZE(results));
+	t->shape.nr_frames = 9;
+	check_results(t, scarce, ARRAY_SIZE(scarce));
+}
+
 /* Told that a migration failed, they ask why. */
 static void test_pinned(void **state)
 {
 	static const struct step steps[] = {PROCESS(0),	   MAP(0, 0, 4), MERGEABLE(0, 0, 2),
 					    FILL(0, 0, 3), SCAN(2)};
-	static const struct step hold = HOLD(0, 0), drop = DROP();
+	static const struct step hold = HOLD(0, 0), drop = DROP(), migrate_plain = MIGRATE(0, 2);
 	struct trial *t = *state;
+	struct frame *frame;
 	struct verdict v;
 	int64_t result;
 
@@ -444,6 +460,17 @@ static void test_pinned(void **state)
 	assert_false(oracle_check(t, ORACLE_WALKS, 3, &(struct step)MIGRATE(0, 0), TRIAL_ERRNO, -EBUSY,
 				  &v));
 	assert_int_equal(v.nr, 1);
+	/* One that is not merged is found by its own index, which is damaged here. */
+	frame = frame_of_pfn(&t->machine->vm.frames,
+			     pte_value(vm_pte(t->processes[0].p->mm, trial_address(t, 0, 2))));
+	frame->index += 100;
+	assert_int_equal(trial_step(t, &migrate_plain, &result), TRIAL_ERRNO);
+	assert_int_equal(result, -EBUSY);
+	oracle_reset(&v);
+	assert_false(oracle_check(t, ORACLE_WALKS, 3, &migrate_plain, TRIAL_ERRNO, result, &v));
+	frame->index -= 100;
+	assert_int_equal(v.nr, 1);
+	assert_int_equal(v.failures[0].cause.kind, FAILURE_PINNED);
 }
 
 static void test_run(void **state)

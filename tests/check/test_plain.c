@@ -142,7 +142,7 @@ static void test_join(void **state)
 
 static void test_fold(void **state)
 {
-	struct sequence s = {.shape = {2, 1}}, folded;
+	struct sequence s = {.shape = {.nr_pages = 2, .nr_nodes = 1}}, folded;
 
 	(void)state;
 	sequence_add(&s, (struct step){STEP_PROCESS, .process = 0});
@@ -159,7 +159,7 @@ static void test_fold(void **state)
 
 static void test_cost(void **state)
 {
-	struct sequence a = {.shape = {2, 1}}, b;
+	struct sequence a = {.shape = {.nr_pages = 2, .nr_nodes = 1}}, b;
 	struct cost ca, cb;
 
 	(void)state;
@@ -175,7 +175,7 @@ static void test_cost(void **state)
 	/* A step less is worth any machine. */
 	b = a;
 	b.nr = 1;
-	b.shape = (struct shape){MAX_PAGES, 2};
+	b.shape = (struct shape){.nr_pages = MAX_PAGES, .nr_nodes = 2};
 	cb = sequence_cost(&b);
 	assert_true(cost_less(&cb, &ca));
 }

@@ -95,7 +95,8 @@ static void test_arguments(void **state)
 	struct failure failure;
 	struct verdict v;
 
-	s.shape = (struct shape){6, 2};
+	s.shape = (struct shape){
+		.nr_pages = 6, .nr_nodes = 2, .nr_frames = 20, .nr_swap_slots = 2, .nr_maps = 9};
 	s.nr = 0;
 	sequence_add(&s, (struct step){STEP_PROCESS, .process = 3});
 	sequence_add(&s, (struct step){STEP_MAP_FILE, .process = 3, .first = 1, .nr = 4, .arg = 9});
@@ -112,6 +113,7 @@ static void test_arguments(void **state)
 	assert_int_equal(s.nr, 5);
 	assert_int_equal(s.shape.nr_nodes, 1);
 	assert_int_equal(s.shape.nr_pages, 2);
+	assert_int_equal(s.shape.nr_frames | s.shape.nr_swap_slots | s.shape.nr_maps, 0);
 	for (unsigned int i = 0; i < s.nr; i++) {
 		if (step_has_process(s.steps[i].kind))
 			assert_int_equal(s.steps[i].process, 0);

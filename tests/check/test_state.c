@@ -608,6 +608,9 @@ static void test_fields(void **state)
 	TRY(p.merged->mapping, MAPPING_KSM, true);
 	TRY(p.slot->count, old + 1, true);
 	TRY(p.slot->content, content_uniform(0x44), true);
+	TRY(f->t[0]->shape.nr_frames, 9, true);
+	TRY(f->t[0]->shape.nr_swap_slots, 9, true);
+	TRY(f->t[0]->shape.nr_maps, 9, true);
 	TRY(f->t[0]->processes[0].pages[0].value, 1, true);
 	TRY(f->t[0]->processes[0].pages[0].past, old ^ PAST_MOVED, true);
 	TRY(f->t[0]->holds[0], 0, true);

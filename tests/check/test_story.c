@@ -150,7 +150,7 @@ static void test_declarations(void **state)
 {
 	const struct failing_case *c = &failing_cases[1];
 	struct story_origin origin = {c->strategy, false, 0, 0, 5};
-	struct sequence s = {.shape = {4, 2}};
+	struct sequence s = {.shape = {.nr_pages = 4, .nr_nodes = 2}};
 	struct failure failure;
 	struct verdict v;
 	char *text;
