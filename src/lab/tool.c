@@ -141,16 +141,11 @@ static const char *last_words(struct text *said)
 	return strncmp(last, "E: ", 3) ? last : last + 3;
 }
 
-struct run {
-	struct pollfd files[2];
-	struct text *texts[2];
-};
-
 /* Until both streams have ended. */
-static int listen_to(struct lab *lab, struct run *run)
+static int listen_to(struct lab *lab, struct pollfd *files, struct text *const *texts)
 {
-	while (run->files[0].fd >= 0 || run->files[1].fd >= 0) {
-		int n = poll(run->files, 2, POLL_MS);
+	while (files[0].fd >= 0 || files[1].fd >= 0) {
+		int n = poll(files, 2, POLL_MS);
 
 		if (lab_stopped(lab))
 			return lab_fail(lab, -EINTR, "interrupted");
@@ -158,14 +153,14 @@ static int listen_to(struct lab *lab, struct run *run)
 			char data[8192];
 			ssize_t got;
 
-			if (run->files[i].fd < 0 || !run->files[i].revents)
+			if (files[i].fd < 0 || !files[i].revents)
 				continue;
-			got = read(run->files[i].fd, data, sizeof(data));
+			got = read(files[i].fd, data, sizeof(data));
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got <= 0)
-				run->files[i].fd = -1;
-			else if (run->texts[i] && text_add(run->texts[i], data, (size_t)got))
+				files[i].fd = -1;
+			else if (texts[i] && text_add(texts[i], data, (size_t)got))
 				return lab_fail(lab, -ENOMEM, "out of memory");
 		}
 	}
@@ -175,8 +170,8 @@ static int listen_to(struct lab *lab, struct run *run)
 int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct text *out)
 {
 	int out_pipe[2], err_pipe[2], status = 0, err;
-	struct text said;
-	struct run run;
+	struct text said, *texts[] = {out, &said};
+	struct pollfd files[2];
 	pid_t pid;
 
 	if (pipe2(out_pipe, O_CLOEXEC))
@@ -193,9 +188,9 @@ int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct 
 	close(out_pipe[1]);
 	close(err_pipe[1]);
 	if (!err) {
-		run = (struct run){{{out_pipe[0], POLLIN, 0}, {err_pipe[0], POLLIN, 0}},
-				   {out, &said}};
-		err = listen_to(lab, &run);
+		files[0] = (struct pollfd){out_pipe[0], POLLIN, 0};
+		files[1] = (struct pollfd){err_pipe[0], POLLIN, 0};
+		err = listen_to(lab, files, texts);
 		if (err) {
 			/* What it started too; it may not be apart yet itself. */
 			kill(-pid, SIGKILL);
