@@ -53,7 +53,7 @@ static const struct rule rules[] = {
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_SWAPPED,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE,
-		.text = "swapped in where no item leads to, until ksmd scans it",
+		.text = "swapped in where no item leads; missed until ksmd scans it",
 		.facts = "V6, R6 (d), W3",
 	},
 	{
@@ -61,16 +61,16 @@ static const struct rule rules[] = {
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_NO_NODE,
 		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED | FEATURE_INHERITED,
-		.text = "shared by fork when ksmd made it a merged page and then could not merge the "
-			"second one: that is undone in the scanned process only, and the page has no node",
+		.text = "ksmd made it a merged page, could not merge the second one with it, and took that back "
+			"in the scanned process only; shared by fork, it stays merged here, without a node",
 		.facts = "S11, K26, K27",
 	},
 	{
 		.name = "moved-foreign",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OWN_ITEM | FEATURE_OTHER_ANON_VMA | FEATURE_MOVED,
-		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
-			"an address whose item belongs to another anon_vma",
+		.text = "mremap unshares merged pages in mergeable memory only; this one was moved as it is, "
+			"to an address whose item belongs to another anon_vma",
 		.facts = "S10, M1, K27, K17",
 	},
 	{
@@ -78,8 +78,8 @@ static const struct rule rules[] = {
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_MOVED,
 		.refuses = FEATURE_OWN_ITEM,
-		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
-			"where no item leads",
+		.text = "mremap unshares merged pages in mergeable memory only; this one was moved as it is, "
+			"to where no item leads",
 		.facts = "S10, M1, K27",
 	},
 	{
@@ -118,8 +118,8 @@ static const struct rule rules[] = {
 		.wants_one_of = FEATURE_SHARED | FEATURE_FORKED,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
 			   FEATURE_INHERITED,
-		.text = "shared by fork when a relative's scan merged it, and no item leads to it until "
-			"ksmd scans this process",
+		.text = "shared by fork when a relative's scan merged it; no item leads to it until ksmd "
+			"scans this process",
 		.facts = "K27, R6 (b)",
 	},
 	{
@@ -138,8 +138,8 @@ static const struct rule rules[] = {
 		.wants = FEATURE_LINUX | FEATURE_OFF_LIST | FEATURE_WRONG_TREE,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
 			   FEATURE_SHARED | FEATURE_FORKED,
-		.text = "on another NUMA node its node met an equal one; that merge fails, and the "
-			"item is off the list while the page stays merged",
+		.text = "its stable node met an equal one in another NUMA node's tree; that merge fails, and "
+			"the item leaves the stable node's list while the page stays merged",
 		.facts = "K30a",
 	},
 	{
@@ -148,8 +148,8 @@ static const struct rule rules[] = {
 		.wants = FEATURE_LINUX | FEATURE_OFF_LIST,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
 			   FEATURE_SHARED | FEATURE_FORKED | FEATURE_WRONG_TREE,
-		.text = "on another NUMA node its node, at max_page_sharing, went into that tree; the "
-			"item that was scanned for it is off the list until the next pass",
+		.text = "its stable node, full (max_page_sharing), went into another NUMA node's tree; the "
+			"item that was scanned left the stable node's list until ksmd's next visit",
 		.facts = "S12, K30a, K21",
 	},
 	/* By address, and for the rest by the number of mappings. */
@@ -159,7 +159,7 @@ static const struct rule rules[] = {
 		.kinds = ORPHAN,
 		.wants = FEATURE_FILE,
 		.text = "a private file mapping is keyed by the offset in the file, not by the address; "
-			"while entries are restored the mapcount does not say how many are missing",
+			"while migration entries are restored the mapcount does not count what is missing",
 		.facts = "V2, S2, S4",
 	},
 	{
@@ -167,8 +167,8 @@ static const struct rule rules[] = {
 		.strategies = RETRY,
 		.kinds = ORPHAN,
 		.wants = FEATURE_MOVED_VMA,
-		.text = "mremap moved the page, and it keeps the offset of the place that it comes from; "
-			"while entries are restored the mapcount does not say how many are missing",
+		.text = "its VMA was moved by mremap and keeps the pgoff of where it came from; "
+			"while migration entries are restored the mapcount does not count what is missing",
 		.facts = "V2, S2, S4",
 	},
 	{
@@ -177,7 +177,7 @@ static const struct rule rules[] = {
 		.wants = FEATURE_FILE,
 		.refuses = FEATURE_LINUX,
 		.text = "a private file mapping is keyed by the offset in the file, not by the address; "
-			"a mapping that was met twice passes for it",
+			"another mapping, met twice, was counted in its place",
 		.facts = "S4, R2, S2",
 	},
 	{
@@ -185,8 +185,8 @@ static const struct rule rules[] = {
 		.strategies = RETRY,
 		.wants = FEATURE_MOVED_VMA,
 		.refuses = FEATURE_LINUX,
-		.text = "mremap moved the page, and it keeps the offset of the place that it comes from; "
-			"a mapping that was met twice passes for it",
+		.text = "its VMA was moved by mremap and keeps the pgoff of where it came from; "
+			"another mapping, met twice, was counted in its place",
 		.facts = "S4, R2, S2",
 	},
 	/* By address alone. */
@@ -203,7 +203,7 @@ static const struct rule rules[] = {
 		.strategies = BY_ADDRESS,
 		.wants = FEATURE_MOVED_VMA,
 		.refuses = FEATURE_LINUX,
-		.text = "mremap moved the page, and it keeps the offset of the place that it comes from",
+		.text = "its VMA was moved by mremap and keeps the pgoff of where it came from",
 		.facts = "S2, S3, A8",
 	},
 	/* By the index that an item had when it was made. */
@@ -231,8 +231,8 @@ static const struct rule rules[] = {
 		.wants = FEATURE_OTHER_INDEX | FEATURE_MOVED,
 		.wants_one_of = FEATURE_OWN_ITEM | FEATURE_RELATIVE_ITEM,
 		.refuses = FEATURE_LINUX | FEATURE_SWAPPED,
-		.text = "moved as it is, since mremap breaks merged pages in mergeable memory only, to "
-			"an address whose item was made for another index",
+		.text = "mremap unshares merged pages in mergeable memory only; this one was moved as it is, "
+			"to an address whose item was made for another index",
 		.facts = "S6, M1, K27, K17",
 	},
 	{

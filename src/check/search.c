@@ -27,8 +27,7 @@
 #include "tell.h"
 
 /* Sequences taken at once: a few milliseconds of work. */
-#define CHUNK_MAX     64
-#define DEPTH_DEFAULT 40
+#define CHUNK_MAX 64
 
 struct chunk_note {
 	uint64_t first;
@@ -73,7 +72,7 @@ void search_options_init(struct search_options *o)
 	*o = (struct search_options){
 		.strategy = SP_STRATEGY_DIRECT,
 		.time_ns = UINT64_C(10000000000),
-		.depth = DEPTH_DEFAULT,
+		.depth = SEARCH_DEPTH,
 		.nr_jobs = nr_cpus < 1 ? 1 : (unsigned int)nr_cpus,
 		.oracles = ORACLE_ALL,
 		.max_bytes = UINT64_C(1) << 30,

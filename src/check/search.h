@@ -22,6 +22,8 @@
 
 #include "oracle.h"
 
+#define SEARCH_DEPTH 40 /* when nothing else is asked for */
+
 struct search_progress {
 	uint64_t nr_sequences, nr_steps;
 	uint64_t nr_states;	   /* exhaustive */

@@ -25,6 +25,7 @@ struct story_origin {
 	bool is_random;		      /* else it is from an exhaustive search */
 	uint64_t seed, sequence;      /* when random */
 	unsigned int nr_steps_before; /* of shrinking */
+	unsigned int depth;	      /* that was asked for; 0: the usual one */
 };
 
 /*

@@ -26,13 +26,6 @@ static struct story_line *line_add(struct story *story, struct step step)
 	return line;
 }
 
-static bool is_migration_of_it(const struct story *story)
-{
-	const struct step *last = &story->sequence->steps[story->sequence->nr - 1];
-
-	return last->kind == STEP_MIGRATE || last->kind == STEP_COMPACT;
-}
-
 /* The sequence, then what shows what follows from it. */
 static void choose_lines(struct story *story, const struct trial *t)
 {
@@ -50,7 +43,7 @@ static void choose_lines(struct story *story, const struct trial *t)
 		if (t->holds[i])
 			line_add(story, (struct step){STEP_DROP, .to = (uint8_t)i});
 	line_add(story, page)->walk = true;
-	if (!is_migration_of_it(story)) {
+	if (!step_migrates(story->sequence->steps[story->sequence->nr - 1].kind)) {
 		page.kind = STEP_MIGRATE;
 		page.arg = MIGRATE_ALL;
 		line_add(story, page);
@@ -73,6 +66,7 @@ struct watch {
 	/* Another page that is in the same frame after the sequence. */
 	bool has_other;
 	unsigned int other_process, other_page;
+	uint64_t pfn; /* the page's frame before it is swapped out; 0: it is in none */
 };
 
 static bool page_info(const struct trial *t, unsigned int process, unsigned int page,
@@ -128,6 +122,18 @@ static void find_other(struct watch *w)
 		}
 }
 
+static bool maps_pfn(const struct watch *w, uint64_t pfn)
+{
+	struct sp_page_info info;
+
+	for (unsigned int p = 0; p < MAX_PROCESSES && pfn; p++)
+		for (unsigned int i = 0; i < w->t->shape.nr_pages; i++)
+			if (page_info(w->t, p, i, &info) && info.state == SP_PAGE_PRESENT &&
+			    info.pfn == pfn)
+				return true;
+	return false;
+}
+
 static void see_walk(struct watch *w, struct story_line *line)
 {
 	const struct failure *f = &w->story->failure;
@@ -157,6 +163,7 @@ static void see_swapout(struct watch *w, struct story_line *line, int64_t result
 	const struct failure *f = &w->story->failure;
 	struct sp_page_info mine, other;
 	const char *word = "stays";
+	bool is_mapped = maps_pfn(w, w->pfn);
 
 	expect_state(w, line, EXPECT_STATE, f->process, f->page);
 	if (w->has_other)
@@ -164,7 +171,7 @@ static void see_swapout(struct watch *w, struct story_line *line, int64_t result
 	if (!page_info(w->t, f->process, f->page, &mine))
 		return;
 	if (mine.state == SP_PAGE_SWAPPED)
-		word = "evicted";
+		word = is_mapped ? "in part" : "evicted";
 	else if (w->has_other && page_info(w->t, w->other_process, w->other_page, &other) &&
 		 other.state == SP_PAGE_SWAPPED)
 		word = "in part";
@@ -198,16 +205,21 @@ static void see_step(struct watch *w, unsigned int i)
 	struct story_line *line = &story->lines[i];
 	const struct failure *f = &story->failure;
 	bool consequence = i >= story->nr_steps;
+	enum trial_outcome outcome;
+	struct sp_page_info info;
 	int64_t result;
-	enum trial_outcome outcome = trial_step(w->t, &line->step, &result);
 
+	if (line->step.kind == STEP_SWAPOUT && consequence &&
+	    page_info(w->t, f->process, f->page, &info) && info.state == SP_PAGE_PRESENT)
+		w->pfn = info.pfn;
+	outcome = trial_step(w->t, &line->step, &result);
 	line->skipped[w->strategy] = outcome == TRIAL_SKIPPED;
 	if (outcome == TRIAL_ERRNO)
 		snprintf(line->expects[EXPECT_ERRNO][w->strategy], sizeof(line->expects[0][0]),
 			 "errno %s", errno_name((int)result));
 	if (i + 1 < story->nr_steps)
 		return;
-	if (line->step.kind == STEP_MIGRATE || line->step.kind == STEP_COMPACT) {
+	if (step_migrates(line->step.kind)) {
 		expect_state(w, line, EXPECT_STATE, f->process, f->page);
 		outcome_word(w->outcome->migrate, sizeof(w->outcome->migrate), result,
 			     line->step.kind == STEP_MIGRATE ? "moves" : "");
@@ -228,7 +240,7 @@ static void drop_usual(struct story_line *line)
 	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
 		char *mine = line->expects[EXPECT_STATE][i],
 		     *other = line->expects[EXPECT_OTHER][i];
-		bool migrates = line->step.kind == STEP_MIGRATE || line->step.kind == STEP_COMPACT;
+		bool migrates = step_migrates(line->step.kind);
 
 		if (strncmp(mine, "present", 7) || strncmp(other, "swapped", 7))
 			*other = '\0';
@@ -257,6 +269,20 @@ static int see_strategy(struct watch *w)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
+static bool is_missed(const struct trial *t, unsigned int process, unsigned int page)
+{
+	struct sp_process *p = t->processes[process].p;
+	uint64_t addr = trial_address(t, process, page);
+	struct sp_walk_result result;
+
+	if (!p || sp_walk(p, addr, &result))
+		return false;
+	for (uint64_t i = 0; i < MIN(result.nr_missed, ARRAY_SIZE(result.missed)); i++)
+		if (result.missed[i].process == sp_process_id(p) && result.missed[i].addr == addr)
+			return true;
+	return false;
+}
+
 /* Which page, where, and what the trial that failed looks like afterwards. */
 static int see_failure(struct trial *t, struct story *story, const struct cause *cause)
 {
@@ -271,8 +297,11 @@ static int see_failure(struct trial *t, struct story *story, const struct cause 
 	err = trial_start(t, &story->sequence->shape, story->origin->strategy);
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < story->sequence->nr; i++)
+	for (unsigned int i = 0; i < story->sequence->nr; i++) {
+		if (i + 1u == story->sequence->nr && cause->kind == FAILURE_MISS)
+			story->missed_before = is_missed(t, failure->process, failure->page);
 		trial_step(t, &story->sequence->steps[i], &result);
+	}
 	story->address = trial_address(t, failure->process, failure->page);
 	if (!page_info(t, failure->process, failure->page, &story->info))
 		memset(&story->info, 0, sizeof(story->info));
@@ -316,7 +345,8 @@ int story_see(struct trial *t, const struct sequence *s, const struct cause *cau
 	if (!err)
 		err = see_failure(t, story, cause);
 	for (unsigned int i = 0; i < SP_NR_STRATEGIES && !err; i++) {
-		struct watch w = {story, t, i, &story->outcomes[i], false, 0, 0};
+		struct watch w = {
+			.story = story, .t = t, .strategy = i, .outcome = &story->outcomes[i]};
 
 		err = see_strategy(&w);
 	}

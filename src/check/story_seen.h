@@ -40,11 +40,17 @@ struct story {
 	uint64_t address;
 	unsigned int nr_lines;
 	unsigned int nr_steps; /* lines that are the sequence's */
+	bool missed_before; /* the last step: the cause is new, the miss is not */
 	bool linux_misses;
 	char linux_missed[48];
 	struct story_outcome outcomes[SP_NR_STRATEGIES];
 	struct story_line lines[MAX_STORY_LINES];
 };
+
+static inline bool step_migrates(enum step_kind kind)
+{
+	return kind == STEP_MIGRATE || kind == STEP_COMPACT;
+}
 
 /*
  * Runs the sequence and what follows on trials under every strategy. 0; -ENOMEM; -EINVAL: it does

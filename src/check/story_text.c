@@ -3,8 +3,9 @@
  * A story as text: a head for people, in comments, then the file; see story_seen.h.
  *
  * The head names the page, its VMA and the offset that was asked for, since that is what an
- * argument about a walk is about, and has a table of what each strategy makes of the page. What
- * the lines expect is what was seen; strategies that saw the same share a line.
+ * argument about a walk is about, and has a table of what each strategy makes of the page, with a
+ * legend, since not every reader knows what EUCLEAN stands for. What the lines expect is what was
+ * seen; strategies that saw the same share a line.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -95,8 +96,7 @@ static void write_place(FILE *to, const struct story *story)
 	    story->origin->strategy != SP_STRATEGY_FULL)
 		snprintf(asked, sizeof(asked), " The walk asks for 0x%" PRIx64 ".", f->asked);
 	else if (f->cause.kind == FAILURE_MISS)
-		snprintf(asked, sizeof(asked),
-			 " No anon_vma that the walk looks into has this VMA.");
+		snprintf(asked, sizeof(asked), " No rmap_item of the page leads to this mapping.");
 	fputs("#\n", to);
 	paragraph(to,
 		  "The page is %c:x[%u], at 0x%" PRIx64 ". Its VMA is 0x%" PRIx64 "-0x%" PRIx64
@@ -122,56 +122,119 @@ static bool has_table(const struct story *story)
 	return *story->outcomes[SP_STRATEGY_FULL].walk;
 }
 
+#define NR_COLUMNS 4
+
+struct column {
+	const char *head;
+	int width;
+	size_t offset; /* of the word in an outcome */
+};
+
+static const struct column columns[NR_COLUMNS] = {
+	{"walk", 8, offsetof(struct story_outcome, walk)},
+	{"migrate", 9, offsetof(struct story_outcome, migrate)},
+	{"swapout", 9, offsetof(struct story_outcome, swapout)},
+	{"read", 9, offsetof(struct story_outcome, read)},
+};
+
+/* Where the failing operation is the migration, the walk comes after it. */
+static const struct column *column(const struct story *story, unsigned int i)
+{
+	bool migrates = step_migrates(story->sequence->steps[story->sequence->nr - 1].kind);
+
+	return &columns[migrates && i < 2 ? 1 - i : i];
+}
+
+static const char *word(const struct story *story, int strategy, const struct column *column)
+{
+	if (strategy < 0)
+		return column->head;
+	return (const char *)&story->outcomes[strategy] + column->offset;
+}
+
+static bool has_word(const struct story *story, const char *text)
+{
+	for (int i = 0; i < SP_NR_STRATEGIES; i++)
+		for (unsigned int c = 0; c < NR_COLUMNS; c++)
+			if (!strcmp(word(story, i, &columns[c]), text))
+				return true;
+	return false;
+}
+
+/* What the words mean that do not speak for themselves. */
+static void write_legend(FILE *to, const struct story *story)
+{
+	static const struct {
+		const char *word, *meaning;
+	} words[] = {
+		{"EBUSY", "EBUSY: it is still mapped, and stays. "},
+		{"EUCLEAN", "EUCLEAN: it moves, and leaves migration entries behind. "},
+		{"EDEADLK", "EDEADLK: one of them is met, and would be waited for without end. "},
+		{"EFAULT", "EFAULT: no page is there any more. "},
+		{"in part", "In part: some of its mappings are swapped out, others are not. "},
+	};
+	char text[512] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++)
+		if (has_word(story, words[i].word))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s",
+						 words[i].meaning);
+	if (!used)
+		return;
+	fputs("#\n", to);
+	paragraph(to, "%s", text);
+}
+
 /* What each strategy makes of the page; a column that no strategy has a word for is left out. */
 static void write_table(FILE *to, const struct story *story)
 {
-	static const char *const heads[] = {"walk", "migrate", "swapout", "read"};
-	static const int widths[] = {8, 9, 9, 9};
-	size_t offsets[] = {
-		offsetof(struct story_outcome, walk), offsetof(struct story_outcome, migrate),
-		offsetof(struct story_outcome, swapout), offsetof(struct story_outcome, read)};
-	bool used[4] = {false};
+	bool used[NR_COLUMNS] = {false};
 
 	if (!has_table(story))
 		return;
-	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++)
-		for (unsigned int c = 0; c < 4; c++)
-			used[c] |= *((const char *)&story->outcomes[i] + offsets[c]);
+	for (int i = 0; i < SP_NR_STRATEGIES; i++)
+		for (unsigned int c = 0; c < NR_COLUMNS; c++)
+			used[c] |= *word(story, i, column(story, c)) != '\0';
+	fputs("#\n", to);
+	paragraph(to, "What becomes of it, one operation after the other:");
 	for (int i = -1; i < SP_NR_STRATEGIES; i++) {
 		char row[96];
 		int n = snprintf(row, sizeof(row), "#   %-9s", i < 0 ? "" : sp_strategy_name(i));
 
-		for (unsigned int c = 0; c < 4; c++)
+		for (unsigned int c = 0; c < NR_COLUMNS; c++)
 			if (used[c])
-				n += snprintf(row + n, sizeof(row) - (size_t)n, "%-*s", widths[c],
-					      i < 0 ? heads[c]
-						    : (const char *)&story->outcomes[i] +
-							      offsets[c]);
+				n += snprintf(row + n, sizeof(row) - (size_t)n, "%-*s",
+					      column(story, c)->width,
+					      word(story, i, column(story, c)));
 		while (row[n - 1] == ' ')
 			n--;
 		fprintf(to, "%s%.*s\n", i < 0 ? "#\n" : "", n, row);
 	}
+	write_legend(to, story);
 }
 
 static void write_origin(FILE *to, const struct story *story)
 {
 	const struct story_origin *origin = story->origin;
 	const char *facts = cause_facts(&story->failure.cause);
-	char how[96], number[48] = "";
+	char how[96], number[48] = "", depth[24] = "";
 
 	if (*facts) {
 		fputs("#\n", to);
-		paragraph(to, "Facts: %s.", facts);
+		paragraph(to, "Facts %s of docs/facts.md.", facts);
 	}
 	snprintf(how, sizeof(how), "--exhaustive");
 	if (origin->is_random) {
 		snprintf(how, sizeof(how), "--seed %" PRIu64, origin->seed);
 		snprintf(number, sizeof(number), " (sequence %" PRIu64 ")", origin->sequence);
 	}
+	if (origin->depth)
+		snprintf(depth, sizeof(depth), " --depth %u", origin->depth);
 	fputs("#\n", to);
 	paragraph(to,
-		  "Found by samepage check --strategy %s %s%s, shrunk from %u operations to %u.",
-		  sp_strategy_name(origin->strategy), how, number, origin->nr_steps_before,
+		  "Found by samepage check --strategy %s %s%s%s, shrunk from %u operations to %u.",
+		  sp_strategy_name(origin->strategy), how, depth, number, origin->nr_steps_before,
 		  story->sequence->nr);
 }
 
@@ -312,8 +375,15 @@ static void write_turn(FILE *to, const struct story *story)
 	fputc('\n', to);
 	switch ((enum failure_kind)story->failure.cause.kind) {
 	case FAILURE_MISS:
-		if (story->origin->strategy == SP_STRATEGY_FULL)
-			fprintf(to, "# After this, no walk of Linux reaches %c:x[%u].\n", p, page);
+		if (story->missed_before)
+			fprintf(to,
+				"# %c:x[%u] is missed before this too, for another cause; "
+				"from here on for this one.\n",
+				p, page);
+		else if (story->origin->strategy == SP_STRATEGY_FULL)
+			fprintf(to,
+				"# After this, not even the whole-tree walk reaches %c:x[%u].\n", p,
+				page);
 		else
 			fprintf(to, "# After this, %s does not reach %c:x[%u].\n", strategy, p,
 				page);

@@ -187,11 +187,12 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 	f->cause = failure->cause;
 	if (best->number != FOUND_NONE) {
 		origin.is_random = true;
-		origin.is_random = true;
 		origin.seed = o->seed;
 		origin.sequence = best->number;
 	}
 	origin.nr_steps_before = f->nr_steps_before;
+	if (o->exhaustive || o->depth != SEARCH_DEPTH)
+		origin.depth = o->depth;
 	err = story_write(t, &f->sequence_shrunk, failure, &origin, &text);
 	if (!err) {
 		f->scenario = text;

@@ -1,12 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * samepage check's output for people: for each strategy one line that answers the question, for each cause
- * two; then the scenarios, unless they went to files.
+ * what it is and how often it was found, no line wider than 100 columns; then the scenarios, unless
+ * they went to files.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
+
+#define COLUMNS 100
+/* More scenarios than this push the report off a terminal. */
+#define MANY_SCENARIOS 2
+
+/* Text that grows, and then is printed between words. */
+struct words {
+	char text[1024];
+	size_t used;
+};
+
+static void SP_PRINTF(2, 3) say(struct words *w, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(w->text + w->used, sizeof(w->text) - w->used, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		w->used = MIN(w->used + (size_t)n, sizeof(w->text) - 1);
+}
+
+/* The first line from column `first` on, the others from `rest` on. */
+static void print_words(struct words *w, int first, int rest)
+{
+	int column = 0;
+
+	for (char *at = w->text, *word; (word = strtok_r(NULL, " ", &at));) {
+		int length = (int)strlen(word);
+
+		if (column && column + 1 + length > COLUMNS) {
+			putchar('\n');
+			column = 0;
+			first = rest;
+		}
+		column += printf("%*s%s", column ? 1 : first, "", word);
+	}
+	putchar('\n');
+	w->used = 0;
+}
 
 static const char *failure_phrase(enum failure_kind kind)
 {
@@ -26,7 +70,7 @@ static const char *failure_phrase(enum failure_kind kind)
 	}
 }
 
-static void print_phrases(const struct search_report *r)
+static void say_phrases(struct words *w, const struct search_report *r)
 {
 	unsigned int seen = 0;
 
@@ -34,41 +78,45 @@ static void print_phrases(const struct search_report *r)
 		for (unsigned int i = 0; i < r->nr_findings; i++) {
 			if (r->findings[i].cause.kind != kind || seen & 1u << kind)
 				continue;
-			printf("%s%s", seen ? ", " : "", failure_phrase(kind));
+			say(w, "%s%s", seen ? ", " : "", failure_phrase(kind));
 			seen |= 1u << kind;
 		}
 	}
 }
 
-static void print_rate(const struct check_options *o, const struct search_report *r, uint64_t nr)
+static void say_rate(struct words *w, const struct check_options *o, const struct search_report *r,
+		     uint64_t nr)
 {
 	double seconds = (double)r->elapsed_ns / 1e9;
 	char time[32];
 
 	if (o->no_timing)
 		return;
-	printf(", %s", format_ns(time, sizeof(time), r->elapsed_ns));
+	say(w, ", %s", format_ns(time, sizeof(time), r->elapsed_ns));
 	if (seconds > 0)
-		printf(", %.2f M/s", (double)nr / seconds / 1e6);
+		say(w, ", %.2f M/s", (double)nr / seconds / 1e6);
 }
 
-static void print_extent(const struct check_options *o, const struct search_report *r)
+static void say_extent(struct words *w, const struct check_options *o,
+		       const struct search_report *r)
 {
+	const char *interrupted = r->interrupted ? ", interrupted" : "";
 	char a[32], b[32];
 
 	if (r->options.exhaustive) {
-		printf("%s of up to %u operations%s (%s states, ",
-		       r->complete ? "every sequence" : "sequences", r->options.depth,
-		       r->complete ? " was tried" : ", not all",
-		       format_count(a, sizeof(a), r->nr_states));
-		printf("%s operations", format_count(b, sizeof(b), r->nr_transitions));
-		print_rate(o, r, r->nr_transitions);
+		say(w, "%s of up to %u operations after the start%s%s (%s states, ",
+		    r->complete ? "every sequence" : "sequences", r->options.depth,
+		    r->complete ? " was tried" : ", not all", interrupted,
+		    format_count(a, sizeof(a), r->nr_states));
+		say(w, "%s operations", format_count(b, sizeof(b), r->nr_transitions));
+		say_rate(w, o, r, r->nr_transitions);
 	} else {
-		printf("%s sequence%s (%s operations", format_count(a, sizeof(a), r->nr_sequences),
-		       r->nr_sequences == 1 ? "" : "s", format_count(b, sizeof(b), r->nr_steps));
-		print_rate(o, r, r->nr_steps);
+		say(w, "%s sequence%s%s (%s operations",
+		    format_count(a, sizeof(a), r->nr_sequences), r->nr_sequences == 1 ? "" : "s",
+		    interrupted, format_count(b, sizeof(b), r->nr_steps));
+		say_rate(w, o, r, r->nr_steps);
 	}
-	printf(")%s\n", r->interrupted ? ", interrupted" : "");
+	say(w, ")");
 }
 
 /* "file", "orphan, file", "content" */
@@ -87,66 +135,88 @@ static void print_finding(const struct check_report *report, const struct check_
 			  const struct finding *f, const char *file)
 {
 	const struct check_options *o = report->options;
-	char name[64], text[512], times[32];
+	char name[64], text[512], times[32], time[32];
 	const char *facts = cause_facts(&f->cause);
+	struct words w = {.used = 0};
 
-	printf("  %s: %s", title(&f->cause, name, sizeof(name)),
-	       cause_text(&f->cause, text, sizeof(text)));
+	say(&w, "%s: %s", title(&f->cause, name, sizeof(name)),
+	    cause_text(&f->cause, text, sizeof(text)));
 	if (*facts)
-		printf(" (%s)", facts);
+		say(&w, " (%s)", facts);
+	print_words(&w, 2, 4);
 	format_count(times, sizeof(times), f->nr_found);
 	if (o->search.exhaustive)
-		printf("\n    seen %s time%s", times, f->nr_found == 1 ? "" : "s");
+		printf("    seen %s time%s", times, f->nr_found == 1 ? "" : "s");
 	else
-		printf("\n    in %s sequence%s", times, f->nr_found == 1 ? "" : "s");
+		printf("    in %s sequence%s", times, f->nr_found == 1 ? "" : "s");
 	if (!o->no_timing)
-		printf(", first after %.2f s", (double)f->found_ns / 1e9);
+		printf(", first after %s", format_ns(time, sizeof(time), f->found_ns));
 	if (f->error) {
 		printf("; NOT SHOWN: %s\n", f->error);
 		return;
 	}
 	printf("; shrunk from %u operations to %u", f->nr_steps_before, f->sequence_shrunk.nr);
-	if (run->nr_against && check_is_against(run, f))
-		printf("; the cause of %s", o->against);
 	if (file)
 		printf(": %s", file);
 	putchar('\n');
+	if (check_is_against(run, f))
+		printf("    %s fails for this, too\n", o->against);
+}
+
+/* What --against's file fails for, whether that was found or not; then how often it was. */
+static void print_against(const struct check_report *report, const struct check_run *run,
+			  enum sp_strategy s)
+{
+	const char *file = report->options->against;
+	uint64_t nr_same, nr_all;
+	char a[64], b[32];
+
+	if (!file)
+		return;
+	if (!run->nr_against) {
+		printf("  %s does not fail under %s\n", file, sp_strategy_name(s));
+		return;
+	}
+	printf("  %s fails for", file);
+	for (unsigned int i = 0; i < run->nr_against; i++)
+		printf("%s %s", i ? ";" : "", title(&run->against[i], a, sizeof(a)));
+	putchar('\n');
+	check_count_against(run, &nr_same, &nr_all);
+	if (nr_all)
+		printf("  %s of %s failure%s ha%s a cause of %s\n",
+		       format_count(a, sizeof(a), nr_same), format_count(b, sizeof(b), nr_all),
+		       nr_all == 1 ? "" : "s", nr_same == 1 ? "s" : "ve", file);
 }
 
 static void print_run(const struct check_report *report, enum sp_strategy s)
 {
 	const struct check_run *run = &report->runs[s];
 	const struct search_report *r = run->report;
+	struct words w = {.used = 0};
 
-	printf("%s: ", sp_strategy_name(s));
-	if (!r->nr_findings) {
-		printf("nothing found%s", r->options.exhaustive ? "; " : " in ");
-		print_extent(report->options, r);
-		return;
+	say(&w, "%s: ", sp_strategy_name(s));
+	if (r->nr_findings) {
+		say_phrases(&w, r);
+		say(&w, ": %u cause%s", r->nr_findings, r->nr_findings == 1 ? "" : "s");
+	} else {
+		say(&w, "nothing found");
 	}
-	print_phrases(r);
-	printf(": %u cause%s%s", r->nr_findings, r->nr_findings == 1 ? "" : "s",
-	       r->options.exhaustive ? "; " : " in ");
-	print_extent(report->options, r);
+	say(&w, "%s", r->options.exhaustive ? "; " : " in ");
+	say_extent(&w, report->options, r);
+	print_words(&w, 0, 4);
 	/* No other walk is measured against: what it misses, the kernel does. */
-	if (s == SP_STRATEGY_FULL)
-		puts("  Linux walks so: these are its own defects.");
+	if (s == SP_STRATEGY_FULL && r->nr_findings)
+		puts("  This is Linux's own walk: these are defects of Linux.");
 	for (unsigned int i = 0; i < r->nr_findings; i++)
 		print_finding(report, run, &r->findings[i], run->files[i]);
-	if (run->nr_against) {
-		uint64_t nr_same, nr_all;
-		char a[32], b[32];
-
-		check_count_against(run, &nr_same, &nr_all);
-		printf("  %s of %s failure%s ha%s the cause of %s\n",
-		       format_count(a, sizeof(a), nr_same), format_count(b, sizeof(b), nr_all),
-		       nr_all == 1 ? "" : "s", nr_same == 1 ? "s" : "ve", report->options->against);
-	}
+	print_against(report, run, s);
 }
 
-static void print_scenarios(const struct check_run *run, enum sp_strategy s)
+/* Returns how many there were. */
+static unsigned int print_scenarios(const struct check_run *run, enum sp_strategy s)
 {
 	const struct search_report *r = run->report;
+	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < r->nr_findings; i++) {
 		const struct finding *f = &r->findings[i];
@@ -156,12 +226,15 @@ static void print_scenarios(const struct check_run *run, enum sp_strategy s)
 			continue;
 		printf("\n# ---- %s: %s ----\n\n%s", sp_strategy_name(s),
 		       title(&f->cause, name, sizeof(name)), f->scenario);
+		nr++;
 	}
+	return nr;
 }
 
 void check_print_people(const struct check_report *report)
 {
 	const struct check_options *o = report->options;
+	unsigned int nr = 0;
 
 	if (!o->search.exhaustive)
 		printf("seed %" PRIu64 "\n", o->search.seed);
@@ -170,5 +243,9 @@ void check_print_people(const struct check_report *report)
 			print_run(report, s);
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		if (report->runs[s].report)
-			print_scenarios(&report->runs[s], s);
+			nr += print_scenarios(&report->runs[s], s);
+	if (nr > MANY_SCENARIOS && isatty(STDOUT_FILENO))
+		printf("\n# These were %u scenarios; what was found stands above them. "
+		       "With -o FILE they go to files.\n",
+		       nr);
 }

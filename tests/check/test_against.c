@@ -103,7 +103,7 @@ static void test_stories(void **state)
 
 	for (unsigned int i = 0; i < nr_failing_cases; i++) {
 		const struct failing_case *c = &failing_cases[i];
-		struct story_origin origin = {c->strategy, true, 1, 1, 9};
+		struct story_origin origin = {c->strategy, true, 1, 1, 9, 0};
 		struct sequence s;
 		struct failure failure;
 		struct scenario *scenario;

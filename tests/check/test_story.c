@@ -79,7 +79,8 @@ static void check_head(const char *text, const struct failing_case *c,
 static void check_story(struct trial *t, const struct failing_case *c, const struct sequence *s,
 			const struct failure *failure)
 {
-	struct story_origin origin = {c->strategy, true, 0, 0, 61};
+	struct story_origin origin = {
+		.strategy = c->strategy, .is_random = true, .nr_steps_before = 61};
 	char *text = NULL, *again = NULL;
 	struct scenario *scenario;
 	int err = story_write(t, s, failure, &origin, &text);
@@ -149,7 +150,7 @@ static void test_shrunk(void **state)
 static void test_declarations(void **state)
 {
 	const struct failing_case *c = &failing_cases[1];
-	struct story_origin origin = {c->strategy, false, 0, 0, 5};
+	struct story_origin origin = {.strategy = c->strategy, .nr_steps_before = 5, .depth = 12};
 	struct sequence s = {.shape = {.nr_pages = 4, .nr_nodes = 2}};
 	struct failure failure;
 	struct verdict v;
@@ -173,14 +174,78 @@ static void test_declarations(void **state)
 	assert_non_null(strstr(text, "\nprocess a\na: window x 4\n"));
 	assert_non_null(strstr(text, "\nprocess b\nb: map x 4\n"));
 	assert_non_null(strstr(text, "\na: munlock x[0..1]\nexpect errno ENOMEM\n"));
-	assert_non_null(strstr(text, "--exhaustive"));
+	assert_non_null(strstr(text, "--exhaustive --depth 12"));
+	free(text);
+}
+
+/* The story of the sequence's failure for the cause of that name. */
+static char *story_of(struct trial *t, const struct sequence *s, enum sp_strategy strategy,
+		      const char *cause)
+{
+	struct story_origin origin = {.strategy = strategy, .nr_steps_before = 5};
+	const struct failure *failure = NULL;
+	struct verdict v;
+	char *text;
+
+	assert_int_equal(oracle_run(t, s, strategy, ORACLE_ALL, &v, NULL), 0);
+	for (unsigned int i = 0; i < v.nr; i++)
+		if (!strcmp(cause_name(&v.failures[i].cause), cause))
+			failure = &v.failures[i];
+	assert_non_null(failure);
+	assert_int_equal(story_write(t, s, failure, &origin, &text), 0);
+	check_print(text);
+	return text;
+}
+
+/* "After this, ..." is said only where it was otherwise before. */
+static void test_turn(void **state)
+{
+	struct sequence s = {.shape = {.nr_pages = 2, .nr_nodes = 1}};
+	char *text;
+
+	sequence_add(&s, (struct step){STEP_PROCESS, .process = 0});
+	sequence_add(&s, (struct step){STEP_MAP, .process = 0, .nr = 2});
+	sequence_add(&s, (struct step){STEP_FILL, .process = 0, .nr = 2, .arg = 0x77});
+	sequence_add(&s, (struct step){STEP_FORK, .process = 0, .to = 1});
+	sequence_add(&s, (struct step){STEP_MADVISE, 1, 0, 2, 0, SP_MADV_MERGEABLE});
+	sequence_add(&s, (struct step){STEP_SCAN, .arg = 2});
+	text = story_of(*state, &s, SP_STRATEGY_FULL, "parent");
+	assert_non_null(strstr(text, "\n# After this, not even the whole-tree walk reaches a:x["));
+	free(text);
+	sequence_add(&s, (struct step){STEP_MADVISE, 0, 0, 2, 0, SP_MADV_MERGEABLE});
+	text = story_of(*state, &s, SP_STRATEGY_FULL, "upgraded-unscanned");
+	assert_null(strstr(text, "After this"));
+	assert_non_null(strstr(text, "is missed before this too"));
+	free(text);
+}
+
+/* The page itself is swapped out, and another mapping of its frame, which the walk misses, is not. */
+static void test_swapped_in_part(void **state)
+{
+	struct sequence s = {.shape = {.nr_pages = 2, .nr_nodes = 1}};
+	char *text;
+
+	sequence_add(&s, (struct step){STEP_PROCESS, .process = 0});
+	sequence_add(&s, (struct step){STEP_MAP, .process = 0, .nr = 2});
+	sequence_add(&s, (struct step){STEP_FILL, .process = 0, .nr = 2, .arg = 0x77});
+	sequence_add(&s, (struct step){STEP_MADVISE, 0, 0, 1, 0, SP_MADV_MERGEABLE});
+	sequence_add(&s, (struct step){STEP_MERGE_ANY, .process = 0, .arg = 1});
+	sequence_add(&s, (struct step){STEP_SCAN, .arg = 2});
+	sequence_add(&s, (struct step){STEP_FORK, .process = 0, .to = 1});
+	sequence_add(&s, (struct step){STEP_MREMAP, 0, 1, 1, 0, 1});
+	sequence_add(&s, (struct step){STEP_SCAN_PAGES, .arg = 1});
+	text = story_of(*state, &s, SP_STRATEGY_INDEX, "remade");
+	assert_non_null(strstr(text, "\n#   address  2 of 3  EBUSY    in part  right\n"));
+	assert_non_null(strstr(text, "\n#   full     3 of 3  moves    evicted  right\n"));
+	assert_non_null(strstr(text, "EBUSY: it is still mapped"));
+	assert_non_null(strstr(text, "In part: "));
 	free(text);
 }
 
 static void test_not_failing(void **state)
 {
 	const struct failing_case *c = &failing_cases[0];
-	struct story_origin origin = {c->strategy, true, 1, 1, 5};
+	struct story_origin origin = {c->strategy, true, 1, 1, 5, 0};
 	struct sequence s;
 	struct failure failure;
 	char *text = (char *)1;
@@ -208,6 +273,8 @@ int main(void)
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_declarations),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_swapped_in_part),
 		cmocka_unit_test(test_not_failing),
 	};
 

@@ -14,6 +14,16 @@ check check-json is_golden check-json 1 out check --strategy address --seed 1 --
 golden check-nothing check --strategy direct --seed 1 --runs 100 --no-timing
 golden help-check check --help
 
+# Its cause is said whether it is found or not, and where it does not fail.
+says_what_other_fails_for()
+{
+	status 0 "$SAMEPAGE" check --strategy address --strategy direct --seed 3 --runs 1 --no-timing \
+		--against scenarios/private-file.scn || return
+	grep -qx "  scenarios/private-file.scn fails for file" .out &&
+		grep -qx "  scenarios/private-file.scn does not fail under direct" .out
+}
+check "--against says what its file fails for" says_what_other_fails_for
+
 same_for_jobs()
 {
 	local jobs
@@ -72,6 +82,14 @@ writes_scenarios()
 	diff <(sed '$d' printed) out/found.v1.scn
 }
 
+is_narrow()
+{
+	status 1 "$SAMEPAGE" check --strategy full --strategy retry --seed 1 --runs 2000 || return
+	grep -qE '^  [a-z, -]+: ' .out || return
+	grep -E '.{101}' .out && return 1
+	true
+}
+
 they_run()
 {
 	local file
@@ -105,6 +123,7 @@ overwrites()
 }
 
 check "-o writes a file for each cause" writes_scenarios
+check "no line is wider than 100 columns" is_narrow
 check "what it writes runs and fails as it says" they_run
 check "-o writes nothing when nothing is found" writes_nothing_when_nothing_is_found
 check "-o replaces files, through links, and keeps their modes" overwrites
@@ -155,7 +174,7 @@ interrupted()
 
 people()
 {
-	interrupted && head -n 3 .out && grep -qE '^address: misses pages.*, interrupted$' .out &&
+	interrupted && head -n 3 .out && grep -qE '^address: misses pages.*, interrupted( |$)' .out &&
 		grep -q '^# ---- address: ' .out
 }
 
@@ -181,4 +200,21 @@ manual_names_causes()
 	[ $nr -gt 5 ]
 }
 check "the manual names every cause" manual_names_causes
+
+# As the report says it, but for a capital letter and where lines break.
+manual_says_what_causes_are()
+{
+	local manual text nr=0
+
+	manual=$(sed 's/\\_/_/g; s/^\t*//' "$SP_SOURCE/man/samepage-check.1.scd" | tr '\n' ' ')
+	while read -r text; do
+		nr=$((nr + 1))
+		[[ $manual = *"${text^}"* ]] && continue
+		echo "samepage-check(1) does not say: ${text^}"
+		return 1
+	done < <(tr -d '\n\t' < "$SP_SOURCE/src/check/cause.c" | sed 's/""//g' |
+		grep -oE '\.text = "[^"]+"' | sed 's/^.text = "//; s/"$//')
+	[ $nr -gt 5 ]
+}
+check "the manual says what each cause is" manual_says_what_causes_are
 finish
