@@ -7,13 +7,12 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "check.h"
 
 #define COLUMNS 100
-/* More scenarios than this push the report off a terminal. */
-#define MANY_SCENARIOS 2
+/* More scenarios than this would bury the report. */
+#define SCENARIOS_SHOWN 2u
 
 /* Text that grows, and then is printed between words. */
 struct words {
@@ -212,11 +211,12 @@ static void print_run(const struct check_report *report, enum sp_strategy s)
 	print_against(report, run, s);
 }
 
-/* Returns how many there were. */
-static unsigned int print_scenarios(const struct check_run *run, enum sp_strategy s)
+/* The first ones of a strategy; returns how many are left out. */
+static unsigned int print_scenarios(const struct check_run *run, enum sp_strategy s,
+				    unsigned int nr_shown)
 {
 	const struct search_report *r = run->report;
-	unsigned int nr = 0;
+	unsigned int nr_left_out = 0;
 
 	for (unsigned int i = 0; i < r->nr_findings; i++) {
 		const struct finding *f = &r->findings[i];
@@ -224,28 +224,35 @@ static unsigned int print_scenarios(const struct check_run *run, enum sp_strateg
 
 		if (!f->scenario || run->files[i])
 			continue;
+		if (!nr_shown) {
+			nr_left_out++;
+			continue;
+		}
+		nr_shown--;
 		printf("\n# ---- %s: %s ----\n\n%s", sp_strategy_name(s),
 		       title(&f->cause, name, sizeof(name)), f->scenario);
-		nr++;
 	}
-	return nr;
+	return nr_left_out;
 }
 
 void check_print_people(const struct check_report *report)
 {
 	const struct check_options *o = report->options;
-	unsigned int nr = 0;
+	unsigned int nr_strategies = 0, nr_left_out = 0;
 
 	if (!o->search.exhaustive)
 		printf("seed %" PRIu64 "\n", o->search.seed);
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
+		if (!report->runs[s].report)
+			continue;
+		print_run(report, s);
+		nr_strategies++;
+	}
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
 		if (report->runs[s].report)
-			print_run(report, s);
-	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
-		if (report->runs[s].report)
-			nr += print_scenarios(&report->runs[s], s);
-	if (nr > MANY_SCENARIOS && isatty(STDOUT_FILENO))
-		printf("\n# These were %u scenarios; what was found stands above them. "
-		       "With -o FILE they go to files.\n",
-		       nr);
+			nr_left_out += print_scenarios(&report->runs[s], s,
+						       nr_strategies == 1 ? SCENARIOS_SHOWN : 0);
+	if (nr_left_out)
+		printf("\n%u%s scenario%s not shown: -o FILE writes them all to files.\n", nr_left_out,
+		       nr_strategies == 1 ? " more" : "", nr_left_out == 1 ? "" : "s");
 }
