@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel.h"
@@ -36,7 +37,10 @@
 #define NOT_TOLD (-9999)
 
 /* A merged page starts out young, and every round takes that from it once. */
-#define ROUNDS_MAX 64
+#define ROUNDS_MAX 32
+/* The others are waited for: together longer than a reckoning takes to come. */
+#define HASTY_ROUNDS 8
+#define PAUSE_NS 100000000L
 /* The least that a kernel looks at. */
 #define ROUND_PAGES 32
 #define SPARED_MAX UINT64_C(65536)
@@ -143,6 +147,19 @@ static int can_reclaim(struct backend *b)
 	return 0;
 }
 
+/*
+ * Reclaim goes by how long a group's lists were at the last reckoning. That
+ * comes every two seconds on older kernels (6.1), and when somebody asks for the figures.
+ */
+static void catch_up(struct backend_process *p)
+{
+	char path[256], text[8192];
+
+	cgroup_path(p, "/memory.stat", path);
+	if (proc_text_read(path, text, sizeof(text)))
+		return;
+}
+
 /* Reclaims from one group; that less was taken than asked for is no error. */
 static int reclaim_group(struct backend_process *p, uint64_t nr_pages)
 {
@@ -154,6 +171,7 @@ static int reclaim_group(struct backend_process *p, uint64_t nr_pages)
 	cgroup_path(p, "/memory.reclaim", path);
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)(nr_pages * PAGE_SIZE));
 	err = proc_text_write(path, bytes);
+	catch_up(p);
 	if (err == -ENOENT)
 		return kernel_cannot(p->backend, "this kernel has no memory.reclaim");
 	return err == -EAGAIN ? 0 : err;
@@ -262,12 +280,15 @@ static void settle(struct backend_process *p, uint64_t addr)
 static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host_page *page)
 {
 	struct backend *b = p->backend;
+	const struct timespec pause = { 0, PAUSE_NS };
 	struct sparing sparing = { page->pfn, SYS_mlock2, SPARED_MAX };
 	int err = 0;
 
 	spare_others(b, &sparing);
 	settle(p, addr);
 	for (unsigned int i = 0; !err && i < ROUNDS_MAX && page->kind == HOST_PAGE_PRESENT; i++) {
+		if (i >= HASTY_ROUNDS)
+			nanosleep(&pause, NULL);
 		err = reclaim_all(p);
 		if (!err)
 			err = page_at(p, addr, page);
