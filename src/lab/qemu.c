@@ -274,8 +274,9 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 				       "-display",
 				       "none",
 				       "-no-reboot",
+				       /* The host's KSM is not to look at a guest. */
 				       "-machine",
-				       "pc",
+				       "pc,mem-merge=off",
 				       "-accel",
 				       "tcg,thread=multi",
 				       "-cpu",
