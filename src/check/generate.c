@@ -71,7 +71,7 @@ void generator_start(struct generator *g, uint64_t seed, uint64_t number)
 	SP_ASSERT(g->nr_kinds <= sizeof(g->kinds));
 	g->random.state = random_next(&mix) + number * UINT64_C(0xd1342543de82ef95);
 	g->random.state = random_next(&g->random);
-	g->nr_processes_max = below(g, 8) ? 1 + below(g, 3) : MAX_PROCESSES - 1;
+	g->nr_processes_max = below(g, 8) ? 1 + below(g, 3) : MAX_PROCESSES;
 	/* Most machines forget nothing and look at everything; the others are for the rare paths. */
 	if (below(g, 4))
 		g->knobs[g->nr_knobs++] = 0;

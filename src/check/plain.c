@@ -415,7 +415,8 @@ static void add_smaller_arguments(struct variants *v, const struct step *s)
 		for (unsigned int arg = s->kind == STEP_MAP_FILE ? 0 : 1; arg < s->arg && arg < 8;
 		     arg++)
 			add_kind(v, *s, s->kind, arg);
-		add_kind(v, *s, s->kind, s->arg - 1u);
+		if (s->arg > 8)
+			add_kind(v, *s, s->kind, s->arg - 1u);
 		break;
 	}
 }

@@ -22,7 +22,7 @@
 
 #include "samepage.h"
 
-#define MAX_PROCESSES 6	 /* names at a time */
+#define MAX_PROCESSES 5	 /* names at a time: a to e, since f is the file */
 #define MAX_PAGES     8	 /* of a window */
 #define MAX_HOLDS     4	 /* names at a time */
 #define MAX_STEPS     256

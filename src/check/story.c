@@ -158,16 +158,63 @@ static int write_story(struct story *story, char **ret)
 	return err;
 }
 
-int story_write(struct trial *t, const struct sequence *s, const struct failure *failure,
+/* Whether the sequence fails without the step, which is then taken away; -ENOMEM. */
+static int try_without(struct trial *t, struct sequence *s, unsigned int at,
+		       const struct story *story, struct failure *failure)
+{
+	struct sequence shorter = *s;
+	const struct failure *found;
+	struct verdict v;
+	int err;
+
+	sequence_remove(&shorter, at, 1);
+	err = oracle_run(t, &shorter, story->origin->strategy, ORACLE_ALL, &v, NULL);
+	if (err)
+		return err;
+	found = verdict_find(&v, &failure->cause);
+	if (!found)
+		return 0;
+	shorter.nr = (uint16_t)(found->step + 1);
+	*failure = *found;
+	*s = shorter;
+	return 1;
+}
+
+/* Takes one uneven step away, or the hold that an uneven drop is of. 0: it fails without none. */
+static int make_even(struct trial *t, struct sequence *s, const struct story *story,
+		     struct failure *failure)
+{
+	int taken = 0;
+
+	for (unsigned int i = 0; i < story->nr_steps && !taken; i++) {
+		const struct step *step = &s->steps[i];
+
+		if (!line_is_uneven(&story->lines[i]))
+			continue;
+		taken = try_without(t, s, i, story, failure);
+		for (unsigned int at = i; at-- && !taken && step->kind == STEP_DROP;)
+			if (s->steps[at].kind == STEP_HOLD && s->steps[at].to == step->to)
+				taken = try_without(t, s, at, story, failure);
+	}
+	return taken;
+}
+
+int story_write(struct trial *t, struct sequence *s, struct failure *failure,
 		const struct story_origin *origin, char **ret)
 {
 	struct story *story = malloc(sizeof(*story));
-	int err;
+	int err, taken = 1;
 
 	*ret = NULL;
 	if (!story)
 		return -ENOMEM;
-	err = story_see(t, s, &failure->cause, origin, story);
+	do {
+		err = story_see(t, s, &failure->cause, origin, story);
+		if (err == -EPROTO)
+			taken = make_even(t, s, story, failure);
+	} while (err == -EPROTO && taken > 0);
+	if (taken < 0)
+		err = taken;
 	if (err == -EPROTO)
 		err = refuse(ret, "it has an operation that some strategies never come to");
 	else if (!err)

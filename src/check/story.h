@@ -32,8 +32,12 @@ struct story_origin {
  * 0 and *ret, a string to free(). -ENOMEM (*ret is NULL); -EINVAL when the sequence does not fail
  * for that cause (NULL too); -EPROTO when the scenario does not show what the trial did (why: in
  * *ret, to free too).
+ *
+ * Steps that mean something under some strategies only, as the drop of a hold that failed under
+ * others, cannot be told. A sequence that was shrunk to the end hardly ever has one; *s loses those
+ * that it fails without, and *failure is then that of what is left.
  */
-int story_write(struct trial *t, const struct sequence *s, const struct failure *failure,
+int story_write(struct trial *t, struct sequence *s, struct failure *failure,
 		const struct story_origin *origin, char **ret) SP_CHECK;
 
 #endif

@@ -267,6 +267,47 @@ static int see_strategy(struct watch *w)
 	return err;
 }
 
+static int see_strategies(struct trial *t, struct story *story)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < SP_NR_STRATEGIES && !err; i++) {
+		struct watch w = {
+			.story = story, .t = t, .strategy = i, .outcome = &story->outcomes[i]};
+
+		err = see_strategy(&w);
+	}
+	return err;
+}
+
+/* As before the strategies were seen. */
+static void forget_seen(struct story *story)
+{
+	for (unsigned int i = 0; i < story->nr_lines; i++) {
+		memset(story->lines[i].skipped, 0, sizeof(story->lines[i].skipped));
+		memset(story->lines[i].expects, 0, sizeof(story->lines[i].expects));
+	}
+	for (unsigned int i = 0; i < SP_NR_STRATEGIES; i++) {
+		struct verdict verdict = story->outcomes[i].verdict;
+
+		story->outcomes[i] = (struct story_outcome){.verdict = verdict};
+	}
+}
+
+/* A page that some strategies could not hold: the others are told with their reference. */
+static bool leave_out_drops(struct story *story)
+{
+	unsigned int kept = story->nr_steps;
+
+	for (unsigned int i = story->nr_steps; i < story->nr_lines; i++)
+		if (!line_is_uneven(&story->lines[i]))
+			story->lines[kept++] = story->lines[i];
+	if (kept == story->nr_lines)
+		return false;
+	story->nr_lines = kept;
+	return true;
+}
+
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 static bool is_missed(const struct trial *t, unsigned int process, unsigned int page)
@@ -314,15 +355,13 @@ static int drop_skipped(struct story *story)
 {
 	unsigned int kept = 0, nr_steps = story->nr_steps;
 
+	for (unsigned int i = 0; i < story->nr_lines; i++)
+		if (line_is_uneven(&story->lines[i]))
+			return -EPROTO;
 	for (unsigned int i = 0; i < story->nr_lines; i++) {
 		const struct story_line *line = &story->lines[i];
-		unsigned int nr = 0;
 
-		for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
-			nr += line->skipped[s];
-		if (nr && nr < SP_NR_STRATEGIES)
-			return -EPROTO;
-		if (nr)
+		if (line->skipped[0])
 			nr_steps -= i < story->nr_steps;
 		else
 			story->lines[kept++] = *line;
@@ -344,11 +383,11 @@ int story_see(struct trial *t, const struct sequence *s, const struct cause *cau
 		err = oracle_run(t, s, i, ORACLE_ALL, &story->outcomes[i].verdict, NULL);
 	if (!err)
 		err = see_failure(t, story, cause);
-	for (unsigned int i = 0; i < SP_NR_STRATEGIES && !err; i++) {
-		struct watch w = {
-			.story = story, .t = t, .strategy = i, .outcome = &story->outcomes[i]};
-
-		err = see_strategy(&w);
+	if (!err)
+		err = see_strategies(t, story);
+	if (!err && leave_out_drops(story)) {
+		forget_seen(story);
+		err = see_strategies(t, story);
 	}
 	if (!err)
 		err = drop_skipped(story);

@@ -47,6 +47,15 @@ struct story {
 	struct story_line lines[MAX_STORY_LINES];
 };
 
+/* Skipped under some strategies, and not under others. */
+static inline bool line_is_uneven(const struct story_line *line)
+{
+	for (unsigned int i = 1; i < SP_NR_STRATEGIES; i++)
+		if (line->skipped[i] != line->skipped[0])
+			return true;
+	return false;
+}
+
 static inline bool step_migrates(enum step_kind kind)
 {
 	return kind == STEP_MIGRATE || kind == STEP_COMPACT;
@@ -55,7 +64,7 @@ static inline bool step_migrates(enum step_kind kind)
 /*
  * Runs the sequence and what follows on trials under every strategy. 0; -ENOMEM; -EINVAL: it does
  * not fail for that cause; -EPROTO: it means something else under another strategy, so that no
- * file can be written that runs under both.
+ * file can be written that runs under both; lines are still one for each step then.
  */
 int story_see(struct trial *t, const struct sequence *s, const struct cause *cause,
 	      const struct story_origin *origin, struct story *story) SP_CHECK;

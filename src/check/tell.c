@@ -193,7 +193,7 @@ static int tell_one(struct telling *tell, unsigned int index, struct trial *t)
 	origin.nr_steps_before = f->nr_steps_before;
 	if (o->exhaustive || o->depth != SEARCH_DEPTH)
 		origin.depth = o->depth;
-	err = story_write(t, &f->sequence_shrunk, failure, &origin, &text);
+	err = story_write(t, &f->sequence_shrunk, &f->failure, &origin, &text);
 	if (!err) {
 		f->scenario = text;
 		return 0;

@@ -120,6 +120,34 @@ static void test_proposals_are_in_the_window(void **state)
 	}
 }
 
+/* Of every value that an argument may have, to none that a scenario could not have. */
+static void test_arguments_stay_possible(void **state)
+{
+	static const struct {
+		enum step_kind kind;
+		unsigned int least, most;
+	} kinds[] = {
+		{STEP_MAP_FILE, 0, FILE_PAGES - 1},
+		{STEP_RESIZE, 1, MAX_PAGES},
+		{STEP_RECLAIM, 1, UINT8_MAX},
+		{STEP_SCAN, 1, UINT8_MAX},
+		{STEP_SCAN_PAGES, 1, UINT8_MAX},
+	};
+	const struct shape shape = {.nr_pages = MAX_PAGES, .nr_nodes = 1};
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (unsigned int arg = kinds[i].least; arg <= kinds[i].most; arg++) {
+			struct step step = {kinds[i].kind, 0, 0, 1, 1, (uint8_t)arg};
+			struct step list[MAX_PLAINER];
+			unsigned int nr = step_plainer(&step, &shape, list);
+
+			for (unsigned int n = 0; n < nr; n++)
+				if (list[n].kind == step.kind)
+					assert_in_range(list[n].arg, kinds[i].least, arg);
+		}
+}
+
 static void test_join(void **state)
 {
 	struct step a = {STEP_FILL, 0, 0, 1, 0, 0x77}, b = {STEP_FILL, 0, 1, 2, 0, 0x77}, joined;
@@ -196,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_normalize),
 		cmocka_unit_test(test_proposals_are_in_the_window),
+		cmocka_unit_test(test_arguments_stay_possible),
 		cmocka_unit_test(test_join),
 		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_cost),

@@ -20,6 +20,7 @@
 #include "scenario.h"
 #include "shrink.h"
 #include "story.h"
+#include "tell.h"
 
 static struct scenario *parse(const char *text)
 {
@@ -76,8 +77,8 @@ static void check_head(const char *text, const struct failing_case *c,
 		assert_non_null(strstr(text, "asks for"));
 }
 
-static void check_story(struct trial *t, const struct failing_case *c, const struct sequence *s,
-			const struct failure *failure)
+static void check_story(struct trial *t, const struct failing_case *c, struct sequence *s,
+			struct failure *failure)
 {
 	struct story_origin origin = {
 		.strategy = c->strategy, .is_random = true, .nr_steps_before = 61};
@@ -142,7 +143,8 @@ static void test_shrunk(void **state)
 		assert_int_equal(shrink(*state, &s, c->strategy, &failure.cause, NULL, NULL, NULL),
 				 0);
 		assert_int_equal(oracle_run(*state, &s, c->strategy, ORACLE_ALL, &v, NULL), 0);
-		check_story(*state, c, &s, verdict_find(&v, &failure.cause));
+		failure = *verdict_find(&v, &failure.cause);
+		check_story(*state, c, &s, &failure);
 	}
 }
 
@@ -179,11 +181,11 @@ static void test_declarations(void **state)
 }
 
 /* The story of the sequence's failure for the cause of that name. */
-static char *story_of(struct trial *t, const struct sequence *s, enum sp_strategy strategy,
+static char *story_of(struct trial *t, struct sequence *s, enum sp_strategy strategy,
 		      const char *cause)
 {
 	struct story_origin origin = {.strategy = strategy, .nr_steps_before = 5};
-	const struct failure *failure = NULL;
+	struct failure *failure = NULL;
 	struct verdict v;
 	char *text;
 
@@ -242,6 +244,92 @@ static void test_swapped_in_part(void **state)
 	free(text);
 }
 
+/*
+ * Under `retry` a migration leaves an entry behind, which cannot be held, so that there is nothing
+ * to drop; under the others there is.
+ */
+static void add_uneven(struct sequence *s)
+{
+	sequence_add(s, (struct step){STEP_PROCESS, .process = 0});
+	sequence_add(s, (struct step){STEP_MAP_FILE, 0, 0, 2, 0, 1});
+	sequence_add(s, (struct step){STEP_MADVISE, 0, 0, 2, 0, SP_MADV_MERGEABLE});
+	sequence_add(s, (struct step){STEP_FILL, 0, 0, 2, 0, 0x77});
+	sequence_add(s, (struct step){STEP_SCAN, .arg = 2});
+	sequence_add(s, (struct step){STEP_MIGRATE, 0, 0, 1, 0, MIGRATE_ALL});
+	sequence_add(s, (struct step){STEP_HOLD, .process = 0, .nr = 1, .to = 0});
+}
+
+static void test_uneven(void **state)
+{
+	struct sequence s = {.shape = {.nr_pages = 2, .nr_nodes = 1}};
+	struct trial *t = *state;
+	int64_t result;
+	char *text;
+
+	add_uneven(&s);
+	assert_int_equal(trial_start(t, &s.shape, SP_STRATEGY_RETRY), 0);
+	for (unsigned int i = 0; i < s.nr; i++)
+		trial_step(t, &s.steps[i], &result);
+	assert_true(result < 0);
+
+	/* What the page is after the sequence is told with the reference. */
+	sequence_add(&s, (struct step){STEP_FORK, .process = 0, .to = 1});
+	sequence_add(&s, (struct step){STEP_TOUCH, .process = 1, .nr = 1});
+	text = story_of(t, &s, SP_STRATEGY_ADDRESS, "file");
+	free(text);
+
+	/* A drop in the middle is not told, if the sequence fails without it as well. */
+	sequence_add(&s, (struct step){STEP_DROP, .to = 0});
+	sequence_add(&s, (struct step){STEP_SCAN, .arg = 1});
+	text = story_of(t, &s, SP_STRATEGY_ADDRESS, "file");
+	assert_null(strstr(text, "\ndrop pipe0\nscan"));
+	free(text);
+}
+
+struct patience {
+	unsigned int nr_tries, max;
+};
+
+static bool is_patience_over(void *arg)
+{
+	struct patience *p = arg;
+
+	return p->nr_tries++ >= p->max;
+}
+
+/* A search that is interrupted does not shrink to the end, and tells what it has. */
+static void test_half_shrunk(void **state)
+{
+	static const unsigned int patience[] = {0, 1, 3, 30};
+	struct search_options o;
+	unsigned int nr = 0;
+
+	search_options_init(&o);
+	o.strategy = SP_STRATEGY_ADDRESS;
+	o.seed = 1;
+	o.depth = MAX_STEPS;
+	for (uint64_t i = 0; i < 200; i++) {
+		struct patience p = {0, patience[i % ARRAY_SIZE(patience)]};
+		struct sequence s;
+		struct verdict v;
+		uint64_t nr_steps = 0;
+		char *text;
+		int err;
+
+		assert_int_equal(sequence_make(*state, &o, i, &s, &v, &nr_steps), 0);
+		if (!v.nr)
+			continue;
+		s.nr = (uint16_t)(v.failures[0].step + 1);
+		err = shrink(*state, &s, o.strategy, &v.failures[0].cause, is_patience_over, &p,
+			     NULL);
+		assert_true(!err || err == -EINTR);
+		text = story_of(*state, &s, o.strategy, cause_name(&v.failures[0].cause));
+		free(text);
+		nr++;
+	}
+	assert_true(nr > 100);
+}
+
 static void test_not_failing(void **state)
 {
 	const struct failing_case *c = &failing_cases[0];
@@ -275,6 +363,8 @@ int main(void)
 		cmocka_unit_test(test_declarations),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_swapped_in_part),
+		cmocka_unit_test(test_uneven),
+		cmocka_unit_test(test_half_shrunk),
 		cmocka_unit_test(test_not_failing),
 	};
 
