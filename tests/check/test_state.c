@@ -350,17 +350,17 @@ static void test_equal_states_of_random_search(void **state)
 
 /* Somebody was there before: other mm ids, frames, slots, windows, anon_vmas, handles. */
 static const struct step stranger[] = {
-	{STEP_PROCESS, .process = 5},
-	{STEP_MAP, .process = 5, .nr = 3},
-	{STEP_FILL, .process = 5, .nr = 3, .arg = 0x33},
-	{STEP_HOLD, .process = 5, .nr = 1, .to = 3},
-	{STEP_FORK, .process = 5, .to = 4},
-	{STEP_SWAPOUT, .process = 5, .first = 1, .nr = 2},
-	{STEP_MAP_FILE, .process = 5, .nr = 2, .arg = 4},
-	{STEP_TOUCH, .process = 5, .nr = 2},
+	{STEP_PROCESS, .process = 4},
+	{STEP_MAP, .process = 4, .nr = 3},
+	{STEP_FILL, .process = 4, .nr = 3, .arg = 0x33},
+	{STEP_HOLD, .process = 4, .nr = 1, .to = 3},
+	{STEP_FORK, .process = 4, .to = 3},
+	{STEP_SWAPOUT, .process = 4, .first = 1, .nr = 2},
+	{STEP_MAP_FILE, .process = 4, .nr = 2, .arg = 4},
+	{STEP_TOUCH, .process = 4, .nr = 2},
 	{STEP_DROP, .to = 3},
-	{STEP_EXIT, .process = 5},
 	{STEP_EXIT, .process = 4},
+	{STEP_EXIT, .process = 3},
 };
 
 static void rename_step(struct step *step, const uint8_t names[MAX_PROCESSES])
