@@ -160,14 +160,19 @@ static uint64_t fresh_seed(void)
 	return 1 + random_below(&r, 999999999);
 }
 
-/* Half of what this process may take (limit_memory()). */
+/* Half of what this process may take (limit_memory(), ulimit -v). */
 static uint64_t memory_for_states(void)
 {
-	struct rlimit limit;
+	static const int resources[] = {RLIMIT_DATA, RLIMIT_AS};
+	uint64_t least = UINT64_MAX;
 
-	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return UINT64_C(1) << 30;
-	return (uint64_t)limit.rlim_cur / 2;
+	for (unsigned int i = 0; i < ARRAY_SIZE(resources); i++) {
+		struct rlimit limit;
+
+		if (!getrlimit(resources[i], &limit) && limit.rlim_cur != RLIM_INFINITY)
+			least = MIN(least, (uint64_t)limit.rlim_cur);
+	}
+	return least == UINT64_MAX ? UINT64_C(1) << 30 : least / 2;
 }
 
 static bool complete(const struct given *g)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +65,25 @@ static void complain_write(const char *path, int err)
 	complain("-o %s: cannot be written: %s", path, strerror(err));
 }
 
+/* A signal that ends the command comes before a temporary file is made, or after it is gone. */
+static void hold_signals(sigset_t *old)
+{
+	static const int ends[] = {SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (unsigned int i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaddset(&held, ends[i]);
+	sigprocmask(SIG_BLOCK, &held, old);
+}
+
+static bool is_file(const struct stat *file, int fd)
+{
+	struct stat other;
+
+	return !fstat(fd, &other) && other.st_dev == file->st_dev && other.st_ino == file->st_ino;
+}
+
 /* What is at the path may be replaced. */
 static bool check_target(const char *path, const char *against)
 {
@@ -86,6 +106,11 @@ static bool check_target(const char *path, const char *against)
 			 path);
 		return false;
 	}
+	if (is_file(&is, STDOUT_FILENO) || is_file(&is, STDERR_FILENO)) {
+		complain("-o %s: is the file of standard %s, which would be overwritten", path,
+			 is_file(&is, STDOUT_FILENO) ? "output" : "error");
+		return false;
+	}
 	if (against && !stat(against, &other) && other.st_dev == is.st_dev &&
 	    other.st_ino == is.st_ino) {
 		complain("-o %s: is the file of --against, which would be overwritten", path);
@@ -98,11 +123,32 @@ static bool check_target(const char *path, const char *against)
 	return true;
 }
 
-bool check_files_prepare(const char *output, const char *against)
+/* False: complained. */
+static bool try_to_make(const char *output, unsigned int number)
 {
-	char *temporary, *real;
+	char *name = check_files_name(output, number), *real = name ? resolve(name) : NULL;
+	char *temporary = NULL;
+	sigset_t signals;
 	int fd;
 
+	hold_signals(&signals);
+	fd = real ? open_temporary(real, &temporary) : -ENOMEM;
+	if (fd >= 0) {
+		close(fd);
+		unlink(temporary);
+	}
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	if (fd < 0)
+		complain("-o %s: no file can be made in its directory: %s", name ? name : output,
+			 strerror(-fd));
+	free(temporary);
+	free(real);
+	free(name);
+	return fd >= 0;
+}
+
+bool check_files_prepare(const char *output, const char *against)
+{
 	if (!*output || output[strlen(output) - 1] == '/') {
 		complain("-o %s: must be the name of a file, such as %sfound.scn", output, output);
 		return false;
@@ -117,17 +163,8 @@ bool check_files_prepare(const char *output, const char *against)
 		if (!good)
 			return false;
 	}
-	real = resolve(output);
-	fd = real ? open_temporary(real, &temporary) : -ENOMEM;
-	free(real);
-	if (fd < 0) {
-		complain("-o %s: no file can be made in its directory: %s", output, strerror(-fd));
-		return false;
-	}
-	close(fd);
-	unlink(temporary);
-	free(temporary);
-	return true;
+	/* The others may be in another directory, if the first is a link, and have longer names. */
+	return try_to_make(output, 1) && try_to_make(output, NR_LOOKED_AT);
 }
 
 static bool write_all(int fd, const char *text)
@@ -159,10 +196,12 @@ static mode_t usual_mode(void)
 bool check_files_write(const char *path, const char *text)
 {
 	char *real = resolve(path), *temporary = NULL;
-	int fd = real ? open_temporary(real, &temporary) : -ENOMEM;
+	sigset_t signals;
 	struct stat old;
-	int err = 0;
+	int fd, err = 0;
 
+	hold_signals(&signals);
+	fd = real ? open_temporary(real, &temporary) : -ENOMEM;
 	if (fd < 0) {
 		err = -fd;
 		goto out;
@@ -177,6 +216,7 @@ bool check_files_write(const char *path, const char *text)
 	if (err)
 		unlink(temporary);
 out:
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	if (err)
 		complain_write(path, err);
 	free(temporary);

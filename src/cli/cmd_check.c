@@ -152,7 +152,10 @@ static bool search(struct check_report *report, struct watched *w)
 		run->files = calloc(run->report->nr_findings + 1, sizeof(*run->files));
 		err = run->files ? 0 : -ENOMEM;
 	}
-	if (err)
+	if (err == -ENOMEM)
+		complain("check: %s: out of memory%s", sp_strategy_name(w->strategy),
+			 o.nr_jobs > 1 ? "; fewer --jobs need less" : "");
+	else if (err)
 		complain("check: %s: %s", sp_strategy_name(w->strategy), errno_name(err));
 	return !err;
 }

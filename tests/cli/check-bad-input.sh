@@ -53,6 +53,36 @@ bad "one dash for two" "check: -output: no such option; did you mean '--output'?
 bad "no name of a file" "check: -o: needs a value: -o FILE" -o
 bad "no value" "check: --time: needs a value: --time TIME" --time
 
+# Address space that was limited is not memory that there is. (A sanitizer needs terabytes of it.)
+few_states()
+{
+	local is=0
+
+	(ulimit -v 40000 && exec "$SAMEPAGE" check --strategy index --exhaustive --jobs 1) \
+		> .out 2> .err || is=$?
+	cat .err
+	[ $is = 2 ] && grep -qx "samepage: check: --depth 5: about [0-9,]* states do not fit in the 19 MiB .*" .err
+}
+# With luck, those that there is memory for do it all.
+many_jobs()
+{
+	local is=0
+
+	(ulimit -v 40000 && exec "$SAMEPAGE" check --strategy index --seed 1 --runs 1000 --jobs 256) \
+		> .out 2> .err || is=$?
+	cat .out .err
+	[ $is = 0 ] && grep -q "^index: nothing" .out && return
+	[ $is = 2 ] && [ ! -s .out ] &&
+		[ "$(cat .err)" = "samepage: check: index: out of memory; fewer --jobs need less" ]
+}
+if (ulimit -v 40000 && exec "$SAMEPAGE" --version) > /dev/null 2>&1; then
+	check "states that do not fit in the address space" few_states
+	check "jobs that do not fit in the address space" many_jobs
+else
+	skip "states that do not fit in the address space" "it cannot be limited"
+	skip "jobs that do not fit in the address space" "it cannot be limited"
+fi
+
 # ---- Files: nothing is left behind, nothing overwritten -----------------------------------
 
 mkdir directory
@@ -72,10 +102,29 @@ bad "an output that is a device" \
 long=$(printf 'x%.0s' {1..250})
 bad "an output with too long a name" "-o $long: no file can be made in its directory: File name too long" \
 	-o "$long"
+longer=$(printf 'x%.0s' {1..247})
+bad "a second output with too long a name" \
+	"-o $longer-32: no file can be made in its directory: File name too long" -o "$longer"
 mkdir second-2
 bad "a second output that is a directory" \
 	"-o second-2: is a directory; it $file second-2/found.scn" -o second
 rmdir second-2
+
+# What is printed would be lost.
+is_standard_file()
+{
+	local is=0
+
+	"$SAMEPAGE" check --strategy direct --runs 1 -o .standard.scn > .standard.scn 2> .err || is=$?
+	cat .err
+	[ $is = 2 ] && [ ! -s .standard.scn ] || return
+	[ "$(cat .err)" = "samepage: -o .standard.scn: is the file of standard output, which would be overwritten" ] ||
+		return
+	is=0
+	"$SAMEPAGE" check --strategy direct --runs 1 -o .standard-2.scn > .out 2> .standard-2.scn || is=$?
+	[ $is = 2 ] && grep -q "is the file of standard error" .standard-2.scn
+}
+check "an output that is the file of standard output, or error" is_standard_file
 
 as_nobody()
 {
