@@ -4,10 +4,7 @@
  */
 #include "host_merge.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +13,8 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ksmd_thread.h"
+#include "proc_text.h"
 
 #define POLL_NS 500000
 #define PROGRESS_NS UINT64_C(100000000)
@@ -56,56 +55,14 @@ static int fail(struct run *run, int err, const char *what)
 
 /* ---- ksmd's CPU time ---- */
 
-static bool is_ksmd(const char *pid)
-{
-	char path[64], comm[32] = "";
-	int fd;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, comm, sizeof(comm) - 1);
-	close(fd);
-	if (n <= 0 || strcmp(comm, "ksmd\n") != 0)
-		return false;
-	/* A user's program may have this name; only a kernel thread has no exe. */
-	snprintf(path, sizeof(path), "/proc/%.20s/exe", pid);
-	return readlink(path, comm, sizeof(comm)) < 0;
-}
-
-/* 0 when there is none to be seen, as in a pid namespace. */
-static pid_t find_ksmd(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	pid_t pid = 0;
-
-	while (proc && !pid && (entry = readdir(proc))) {
-		if (isdigit((unsigned char)entry->d_name[0]) && is_ksmd(entry->d_name))
-			pid = atoi(entry->d_name);
-	}
-	if (proc)
-		closedir(proc);
-	return pid;
-}
-
 static uint64_t cpu_ns(pid_t pid)
 {
-	char path[64], text[128] = "";
-	int fd;
+	char path[64], text[128];
 
 	if (!pid)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	return strtoull(text, NULL, 10);
+	return proc_text_read(path, text, sizeof(text)) ? 0 : strtoull(text, NULL, 10);
 }
 
 /* ---- Samples ---- */
@@ -309,7 +266,7 @@ int host_ksm_merge_rate(struct host_ksm *ksm, const struct host_merge_job *job,
 		.result = ret,
 		.msg = msg,
 		.msg_bytes = msg_bytes,
-		.ksmd = find_ksmd(),
+		.ksmd = ksmd_find(),
 		.timeout_ms = job->timeout_ms ? job->timeout_ms : TIMEOUT_MS_DEFAULT,
 	};
 	int err;

@@ -28,6 +28,7 @@
 
 #include "clock.h"
 #include "kernel.h"
+#include "ksmd_thread.h"
 #include "proc_text.h"
 
 /* More than any machine has candidates for; the knob is an unsigned int. */
@@ -119,32 +120,6 @@ static int vmstat(const char *name, int64_t *ret)
 }
 
 /* ---- Is it asleep? --------------------------------------------------------------------- */
-
-static bool is_ksmd(const char *pid)
-{
-	char path[64], text[64];
-
-	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
-	if (proc_text_read(path, text, sizeof(text)) || strcmp(text, "ksmd"))
-		return false;
-	/* A user's program may have this name; only a kernel thread has no exe. */
-	snprintf(path, sizeof(path), "/proc/%.20s/exe", pid);
-	return readlink(path, text, sizeof(text)) < 0;
-}
-
-static pid_t find_ksmd(void)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	pid_t pid = 0;
-
-	while (proc && !pid && (entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]) && is_ksmd(entry->d_name))
-			pid = atoi(entry->d_name);
-	if (proc)
-		closedir(proc);
-	return pid;
-}
 
 /* 'S' and the like; 0: not to be seen. */
 static char state(const struct backend *b)
@@ -552,7 +527,7 @@ int kernel_ksmd_init(struct backend *b)
 	if (other)
 		return kernel_cannot(b, "process %d has mergeable memory: what it and ksmd do would be counted too",
 				     other);
-	b->ksmd = find_ksmd();
+	b->ksmd = ksmd_find();
 	err = set_defaults(b);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(based); i++) {
 		struct counter_base *base = &b->bases[i];
