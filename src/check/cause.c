@@ -4,7 +4,7 @@
  *
  * A rule applies to some strategies, wants some features and refuses others; the first that fits
  * names the cause. Each wants what its explanation speaks of, so that what merely looks like it falls
- * through to CAUSE_OTHER. The strategies that ask by address or by a stored index have rules of their
+ * through to `other`. The strategies that ask by address or by a stored index have rules of their
  * own; what Linux's own walk misses is told first.
  */
 #include "cause.h"

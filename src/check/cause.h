@@ -6,10 +6,12 @@
  * A cause is a kind of failure and a name for how the entry came to be where the walk does not look:
  * by mremap, from a file, by fork, from swap. It is computed from what the machine shows at the moment
  * of failure (rmap_items, anon_vmas, VMAs) and the page's past, by an ordered table of rules; what no
- * rule names is CAUSE_OTHER and tells its features, so that a new defect never hides in a known one.
+ * rule names is `other` and tells its features, so that a new defect never hides in a known one.
  *
  * Several rules may have one name, where one defect shows in several ways. Causes compare equal when
- * kind, name and, for CAUSE_OTHER, features are the same.
+ * kind, name and, for `other`, features are the same.
+ *
+ * Locks: none; pure functions on constant tables, for any thread.
  */
 #ifndef SP_CAUSE_H
 #define SP_CAUSE_H

@@ -13,6 +13,8 @@
  *		sequence_add(&sequence, step = generator_next(&g, t));
  *		trial_step(t, &step, &result);
  *	}
+ *
+ * Locks: none. One thread uses a generator.
  */
 #ifndef SP_GENERATE_H
 #define SP_GENERATE_H

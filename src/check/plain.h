@@ -8,6 +8,8 @@
  *
  * Nothing here runs a sequence. What is proposed need not fail any more, nor mean anything: who
  * tries it will see.
+ *
+ * Locks: none; pure functions, for any thread.
  */
 #ifndef SP_PLAIN_H
 #define SP_PLAIN_H

@@ -8,6 +8,8 @@
  * The result is 1-minimal: no single step can be taken away.
  *
  *	err = shrink(t, &sequence, SP_STRATEGY_INDEX, &failure->cause, NULL, NULL);
+ *
+ * Locks: none. One thread uses the trial and the sequence; others may shrink others meanwhile.
  */
 #ifndef SP_SHRINK_H
 #define SP_SHRINK_H

@@ -16,6 +16,8 @@
  *	sequence_add(&s, (struct step){STEP_MAP, .process = 0, .first = 0, .nr = 3});
  *
  * Nothing here runs anything: trial.h does.
+ *
+ * Locks: none; values.
  */
 #ifndef SP_STEP_H
 #define SP_STEP_H

@@ -9,11 +9,14 @@
  * The text is then parsed and run as `samepage run` would; a story that does not hold is an error
  * of ours and is reported as such, never printed as a finding.
  *
- *	struct story_origin origin = {SP_STRATEGY_INDEX, true, seed, number, nr_steps};
+ *	struct story_origin origin = {.strategy = SP_STRATEGY_INDEX, .is_random = true, ...};
+ *	struct failure failure = *verdict_find(&v, &cause);
  *
- *	err = story_write(t, &sequence, verdict_find(&v, &cause), &origin, &text);
+ *	err = story_write(t, &sequence, &failure, &origin, &text);
  *	fputs(text, err ? stderr : stdout);
  *	free(text);
+ *
+ * Locks: none. One thread uses the trial; others may tell other stories meanwhile.
  */
 #ifndef SP_STORY_H
 #define SP_STORY_H

@@ -3,6 +3,8 @@
  * What a story tells: a failing sequence, the operations that show its consequences, and what
  * each did under each strategy. story_seen.c finds out, story_text.c writes it down, story.c has
  * it run.
+ *
+ * Locks: none; see story.h.
  */
 #ifndef SP_STORY_SEEN_H
 #define SP_STORY_SEEN_H

@@ -7,6 +7,8 @@
  * on their lengths and numbers alone.
  *
  *	err = tell_findings(report, &table, hurry, &search);
+ *
+ * Locks: none of its own: a crew's threads take tasks by an atomic counter, each with a trial of its own.
  */
 #ifndef SP_TELL_H
 #define SP_TELL_H

@@ -7,6 +7,8 @@
  *	cmd_check.c	the searches, their progress, ^C, the exit status
  *	check_files.c	where -o writes
  *	check_people.c, check_json.c	the report
+ *
+ * Locks: none; the main thread's alone.
  */
 #ifndef SP_CHECK_COMMAND_H
 #define SP_CHECK_COMMAND_H

@@ -5,6 +5,8 @@
  *   cmd_vm.c	the subcommands: list, fetch, shell, and what a guest's kernel starts
  *   vm_run.c	run: several kernels, two guests at a time
  *   vm_report.c	what came of them, for people and for programs
+ *
+ * Locks: none; the main thread's alone.
  */
 #ifndef SP_CMD_VM_H
 #define SP_CMD_VM_H

@@ -10,6 +10,8 @@
  *	guest:	channel_write(fd, CHANNEL_OUTPUT, data, bytes)
  *	host:	channel_init(&channel, &mem, on_message, vm);
  *		err = channel_feed(&channel, data, bytes);	// whatever comes in one read
+ *
+ * Locks: none; one thread uses a channel.
  */
 #ifndef SP_CHANNEL_H
 #define SP_CHANNEL_H

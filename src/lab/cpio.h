@@ -13,6 +13,8 @@
  *	cpio_destroy(&cpio);
  *
  * Paths are absolute, and no member is written twice; an error, -errno of write(), is final.
+ *
+ * Locks: none; one thread uses an archive.
  */
 #ifndef SP_CPIO_H
 #define SP_CPIO_H

@@ -7,7 +7,7 @@
  * linux-modules-* and linux-base-* of the same release; what a stanza of the index depends on says so,
  * whatever the version.
  *
- * Pure functions on texts; apt is run in fetch.c.
+ * Pure functions on texts, without locks; apt is run in fetch.c.
  */
 #ifndef SP_DEBIAN_H
 #define SP_DEBIAN_H

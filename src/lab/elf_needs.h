@@ -5,6 +5,8 @@
  *
  * Only 64-bit little-endian files, which is what runs in a guest. The file comes from a package or from
  * this system, but may be damaged: every offset is checked.
+ *
+ * Locks: none; pure functions on memory.
  */
 #ifndef SP_ELF_NEEDS_H
 #define SP_ELF_NEEDS_H

@@ -8,6 +8,8 @@
  *
  * dpkg unpacks; of what it unpacks the kernel, its configuration and a few modules are kept. Nothing is
  * installed, and no root is needed.
+ *
+ * Locks: none here; the cache's own keeps two fetches apart (cache.h).
  */
 #ifndef SP_FETCH_H
 #define SP_FETCH_H

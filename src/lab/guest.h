@@ -12,6 +12,8 @@
  *
  * What the kernel lacks is a note; without KSM, or when not even the channel can be opened, nothing
  * runs. It must never end: the kernel would take that for a crash.
+ *
+ * Locks: none; a guest's first process has one thread.
  */
 #ifndef SP_GUEST_H
 #define SP_GUEST_H

@@ -8,6 +8,8 @@
  * the kernel's command line names to the loader (qemu.c).
  *
  * The archive is a file without a name in the cache's directory: it is gone with its descriptor.
+ *
+ * Locks: none; one thread.
  */
 #ifndef SP_INITRAMFS_H
 #define SP_INITRAMFS_H

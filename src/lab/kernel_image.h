@@ -6,6 +6,8 @@
  * A path is completed to what the cache has for a kernel that is known by name: vmlinuz-R has its
  * config-R in the same directory, or vmlinuz its config; modules are looked for in the lib/modules/R
  * of the same tree and in the running system's.
+ *
+ * Locks: none; one thread.
  */
 #ifndef SP_KERNEL_IMAGE_H
 #define SP_KERNEL_IMAGE_H

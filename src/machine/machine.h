@@ -3,9 +3,8 @@
  * What stands behind the handles of samepage.h: one simulated machine, its processes, what is held.
  *
  * Only machine/ includes this, and check/, whose oracles look inside; everything else above uses the
- * public header. Locks: none of its own. The
- * public contract is one thread for each machine; the locks below are taken by the layers that own
- * them.
+ * public header. Locks: none of its own. The public contract is one thread for each machine; the
+ * locks below are taken by the layers that own them.
  */
 #ifndef SP_MACHINE_H
 #define SP_MACHINE_H

@@ -3,6 +3,8 @@
  * Where the windows of a scenario lie: one behind the other, each with unmapped pages behind it.
  * Shared by the interpreter and by what makes scenarios, since the same file must have the same
  * addresses wherever it runs.
+ *
+ * Locks: none; constants.
  */
 #ifndef SP_WINDOWS_H
 #define SP_WINDOWS_H
