@@ -18,6 +18,7 @@
 #include "bits.h"
 #include "cases.h"
 #include "story.h"
+#include "trial_group.h"
 
 #define ROOM 16
 
@@ -165,17 +166,6 @@ static void test_cannot_run(void **state)
 	scenario_destroy(scenario);
 }
 
-static int setup(void **state)
-{
-	return trial_create((struct trial **)state);
-}
-
-static int teardown(void **state)
-{
-	trial_destroy(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,5 +175,5 @@ int main(void)
 		cmocka_unit_test(test_cannot_run),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, trial_group_setup, trial_group_teardown);
 }

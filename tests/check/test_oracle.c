@@ -18,6 +18,7 @@
 #include "generate.h"
 #include "model_seed.h"
 #include "oracle.h"
+#include "trial_group.h"
 
 /* A step is a word here, not a block. */
 /* clang-format off */
@@ -544,17 +545,6 @@ static void test_causes(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	return trial_create((struct trial **)state);
-}
-
-static int teardown(void **state)
-{
-	trial_destroy(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -568,5 +558,5 @@ int main(void)
 		cmocka_unit_test(test_causes),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, trial_group_setup, trial_group_teardown);
 }

@@ -16,6 +16,7 @@
 #include "generate.h"
 #include "model_seed.h"
 #include "plain.h"
+#include "trial_group.h"
 
 #define SEQUENCES 300
 #define LENGTH	  50
@@ -208,17 +209,6 @@ static void test_cost(void **state)
 	assert_true(cost_less(&cb, &ca));
 }
 
-static int setup(void **state)
-{
-	return trial_create((struct trial **)state);
-}
-
-static int teardown(void **state)
-{
-	trial_destroy(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,5 +220,5 @@ int main(void)
 		cmocka_unit_test(test_cost),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, trial_group_setup, trial_group_teardown);
 }

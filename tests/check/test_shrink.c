@@ -16,6 +16,7 @@
 #include "cases.h"
 #include "model_seed.h"
 #include "shrink.h"
+#include "trial_group.h"
 
 #define ROUNDS 6
 #define NOISE  60
@@ -164,17 +165,6 @@ static void test_not_failing(void **state)
 	assert_int_equal(s.nr, before.nr);
 }
 
-static int setup(void **state)
-{
-	return trial_create((struct trial **)state);
-}
-
-static int teardown(void **state)
-{
-	trial_destroy(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,5 +174,5 @@ int main(void)
 		cmocka_unit_test(test_not_failing),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, trial_group_setup, trial_group_teardown);
 }

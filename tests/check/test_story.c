@@ -21,6 +21,7 @@
 #include "shrink.h"
 #include "story.h"
 #include "tell.h"
+#include "trial_group.h"
 
 static struct scenario *parse(const char *text)
 {
@@ -344,17 +345,6 @@ static void test_not_failing(void **state)
 	assert_null(text);
 }
 
-static int setup(void **state)
-{
-	return trial_create((struct trial **)state);
-}
-
-static int teardown(void **state)
-{
-	trial_destroy(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,5 +358,5 @@ int main(void)
 		cmocka_unit_test(test_not_failing),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, trial_group_setup, trial_group_teardown);
 }

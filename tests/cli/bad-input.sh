@@ -43,14 +43,6 @@ check "lines that end in CRLF" status 0 "$SAMEPAGE" run crlf.scn
 echo "process a" > unreadable.scn
 chmod 000 unreadable.scn
 cp "$SAMEPAGE" samepage
-as_nobody()
-{
-	if [ "$(id -u)" = 0 ]; then
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-	else
-		"$@"
-	fi
-}
 if as_nobody ./samepage --version > /dev/null 2>&1; then
 	check "an unreadable file" refused "unreadable.scn: cannot be opened: Permission denied" \
 		as_nobody ./samepage run unreadable.scn

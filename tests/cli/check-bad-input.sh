@@ -126,14 +126,6 @@ is_standard_file()
 }
 check "an output that is the file of standard output, or error" is_standard_file
 
-as_nobody()
-{
-	if [ "$(id -u)" = 0 ]; then
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-	else
-		"$@"
-	fi
-}
 cp "$SAMEPAGE" .samepage
 if as_nobody ./.samepage --version > /dev/null 2>&1; then
 	chmod 555 directory

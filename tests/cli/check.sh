@@ -144,43 +144,21 @@ fi
 
 # ---- ^C -----------------------------------------------------------------------------------
 
-catches_interrupts()
-{
-	local mask
-
-	mask=$(sed -n 's/^SigCgt:[^0-9a-f]*//p' "/proc/$1/status")
-	((16#${mask:-0} & 2))
-}
-
 # What was found so far is printed, shrunk, within seconds.
-interrupted()
+search_interrupted()
 {
-	local pid is=0 begin tenths
-
-	"$SAMEPAGE" check --strategy address --time 1h "$@" > .out 2> .err &
-	pid=$!
-	until catches_interrupts $pid; do
-		[ -e "/proc/$pid" ] || return
-	done
-	sleep 0.4
-	begin=$EPOCHREALTIME
-	kill -INT $pid
-	wait $pid || is=$?
-	tenths=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 100000))
-	echo "exit status $is after 0.1 s times $tenths"
-	cat .err
-	[ $is = 2 ] && [ "$(cat .err)" = "samepage: interrupted" ] && [ $tenths -lt 50 ]
+	interrupted 0.4 50 "$SAMEPAGE" check --strategy address --time 1h "$@"
 }
 
 people()
 {
-	interrupted && head -n 3 .out && grep -qE '^address: misses pages.*, interrupted( |$)' .out &&
+	search_interrupted && head -n 3 .out && grep -qE '^address: misses pages.*, interrupted( |$)' .out &&
 		grep -q '^# ---- address: ' .out
 }
 
 programs()
 {
-	interrupted --json && grep -q '"interrupted": *true' .out && grep -q '"scenario":' .out
+	search_interrupted --json && grep -q '"interrupted": *true' .out && grep -q '"scenario":' .out
 }
 
 check "^C: the report so far" people

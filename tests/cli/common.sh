@@ -65,6 +65,46 @@ finish()
 	exit $((nr_failed > 0))
 }
 
+# A command as an unprivileged user runs it.
+as_nobody()
+{
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+catches_interrupts()
+{
+	local mask
+
+	mask=$(sed -n 's/^SigCgt:[^0-9a-f]*//p' "/proc/$1/status")
+	((16#${mask:-0} & 2))
+}
+
+# interrupted DELAY TENTHS COMMAND...: ^C after DELAY seconds of a run with its output in .out and .err
+# ends it within TENTHS tenths of a second, with status 2, and it says so.
+interrupted()
+{
+	local delay=$1 most=$2 pid is=0 begin tenths
+
+	shift 2
+	"$@" > .out 2> .err &
+	pid=$!
+	until catches_interrupts $pid; do
+		[ -e "/proc/$pid" ] || return
+	done
+	sleep "$delay"
+	begin=$EPOCHREALTIME
+	kill -INT $pid
+	wait $pid || is=$?
+	tenths=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 100000))
+	echo "exit status $is after 0.1 s times $tenths"
+	cat .err
+	[ $is = 2 ] && [ "$(cat .err)" = "samepage: interrupted" ] && [ $tenths -lt "$most" ]
+}
+
 # Lines to a file: scenario NAME LINE...
 scenario()
 {

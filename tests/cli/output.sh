@@ -72,46 +72,24 @@ printf '%s\n' 'process a' 'a: map x 100' 'for i in 1..100000000' '	a: fill x[3] 
 printf '%s\n' 'process a' 'a: map x 10000' 'a: madvise x mergeable' 'a: fill x random 3' \
 	'scan 1000000000' > long.scn
 
-catches_interrupts()
+# It says a second; the rest is for a busy machine.
+run_interrupted()
 {
-	local mask
-
-	mask=$(sed -n 's/^SigCgt:[^0-9a-f]*//p' "/proc/$1/status")
-	((16#${mask:-0} & 2))
-}
-
-interrupted()
-{
-	local pid is=0 begin tenths
-
-	"$SAMEPAGE" run "$@" > .out 2> .err &
-	pid=$!
-	until catches_interrupts $pid; do
-		[ -e "/proc/$pid" ] || return
-	done
-	sleep 0.2
-	begin=$EPOCHREALTIME
-	kill -INT $pid
-	wait $pid || is=$?
-	tenths=$(((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/}) / 100000))
-	echo "exit status $is after 0.1 s times $tenths"
-	cat .err
-	# It says a second; the rest is for a busy machine.
-	[ $is = 2 ] && [ "$(cat .err)" = "samepage: interrupted" ] && [ $tenths -lt 30 ]
+	interrupted 0.2 30 "$SAMEPAGE" run "$@"
 }
 
 report_until_then()
 {
-	interrupted --strategy full many.scn && grep -q "^  full .* error$" .out
+	run_interrupted --strategy full many.scn && grep -q "^  full .* error$" .out
 }
 
 nothing_but_json()
 {
-	interrupted --json many.scn && [ ! -s .out ]
+	run_interrupted --json many.scn && [ ! -s .out ]
 }
 
 check "an interrupted loop" report_until_then
 check "an interrupted loop, JSON" nothing_but_json
-check "an interrupted operation" interrupted long.scn
-check "an interrupted trace" interrupted --trace --strategy full long.scn
+check "an interrupted operation" run_interrupted long.scn
+check "an interrupted trace" run_interrupted --trace --strategy full long.scn
 finish

@@ -118,8 +118,8 @@ dead()
 }
 check "a guest that dies" dead
 
-# interrupted SIGNAL STATUS: in the middle of a boot
-interrupted()
+# boot_interrupted SIGNAL STATUS: in the middle of a boot
+boot_interrupted()
 {
 	local pid qemu='' tries
 
@@ -141,8 +141,8 @@ interrupted()
 	echo "QEMU is left behind"
 	return 1
 }
-check "^C during a boot leaves nothing behind" interrupted INT 2
-check "nor does SIGKILL" interrupted KILL 137
+check "^C during a boot leaves nothing behind" boot_interrupted INT 2
+check "nor does SIGKILL" boot_interrupted KILL 137
 
 mended()
 {
