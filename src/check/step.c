@@ -25,17 +25,6 @@ const struct step_knob step_knobs[] = {
 };
 const unsigned int nr_step_knobs = ARRAY_SIZE(step_knobs);
 
-const char *step_kind_name(unsigned int kind)
-{
-	static const char *const names[NR_STEP_KINDS] = {
-#define X(kind, name) [STEP_##kind] = name,
-		STEP_KINDS(X)
-#undef X
-	};
-
-	return kind < NR_STEP_KINDS ? names[kind] : NULL;
-}
-
 bool step_has_process(enum step_kind kind)
 {
 	switch (kind) {

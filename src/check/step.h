@@ -24,46 +24,41 @@
 
 #include "samepage.h"
 
-#define MAX_PROCESSES 5	 /* names at a time: a to e, since f is the file */
-#define MAX_PAGES     8	 /* of a window */
-#define MAX_HOLDS     4	 /* names at a time */
+#define MAX_PROCESSES 5 /* names at a time: a to e, since f is the file */
+#define MAX_PAGES     8 /* of a window */
+#define MAX_HOLDS     4 /* names at a time */
 #define MAX_STEPS     256
 #define FILE_PAGES    16 /* of the one file */
 #define FILE_SEED     7
 
-/* KIND, name for reports. What the fields mean is said at each. */
-#define STEP_KINDS(X)                                                                              \
-	X(PROCESS, "process")	 /* process starts */                                              \
-	X(FORK, "fork")		 /* process forks; `to` is the child */                            \
-	X(EXIT, "exit")                                                                            \
-	X(MAP, "map")		 /* first, nr: private anonymous, MAP_FIXED */                     \
-	X(MAP_FILE, "map file")	 /* and of the file, from page `arg` on */                         \
-	X(MUNMAP, "munmap")                                                                        \
-	X(MREMAP, "mremap")	 /* first, nr -> to, arg pages (MAYMOVE|FIXED) */                  \
-	X(MREMAP_KEEP, "mremap dontunmap") /* the same with DONTUNMAP; arg == nr */                \
-	X(RESIZE, "mremap resize") /* first, nr: arg pages, in place */                            \
-	X(MPROTECT, "mprotect")	 /* arg: SP_PROT_ bits */                                          \
-	X(MADVISE, "madvise")	 /* arg: enum sp_advice */                                         \
-	X(MLOCK, "mlock")                                                                          \
-	X(MUNLOCK, "munlock")                                                                      \
-	X(MERGE_ANY, "prctl merge-any") /* arg: 0 or 1 */                                          \
-	X(FILL, "fill")		 /* arg: byte */                                                   \
-	X(WRITE, "write")	 /* one page; arg: its first byte, the others stay */              \
-	X(TOUCH, "touch")                                                                          \
-	X(SWAPOUT, "swapout")                                                                      \
-	X(MIGRATE, "migrate")	 /* one page; arg: MIGRATE_ALL or MIGRATE_OWN */                   \
-	X(HOLD, "hold")		 /* one page; `to`: the hold's name */                             \
-	X(DROP, "drop")		 /* `to` */                                                        \
-	X(RECLAIM, "reclaim")	 /* arg pages, `to` rounds */                                      \
-	X(COMPACT, "compact")                                                                      \
-	X(SCAN, "scan")		 /* arg passes */                                                  \
-	X(SCAN_PAGES, "scan pages") /* arg candidates */                                           \
-	X(KNOB, "set")		 /* arg: index of step_knobs */
-
+/* What the fields mean is said at each. */
 enum step_kind {
-#define X(kind, name) STEP_##kind,
-	STEP_KINDS(X)
-#undef X
+	STEP_PROCESS, /* process starts */
+	STEP_FORK,    /* process forks; `to` is the child */
+	STEP_EXIT,
+	STEP_MAP,      /* first, nr: private anonymous, MAP_FIXED */
+	STEP_MAP_FILE, /* and of the file, from page `arg` on */
+	STEP_MUNMAP,
+	STEP_MREMAP,	  /* first, nr -> to, arg pages (MAYMOVE|FIXED) */
+	STEP_MREMAP_KEEP, /* the same with DONTUNMAP; arg == nr */
+	STEP_RESIZE,	  /* first, nr: arg pages, in place */
+	STEP_MPROTECT,	  /* arg: SP_PROT_ bits */
+	STEP_MADVISE,	  /* arg: enum sp_advice */
+	STEP_MLOCK,
+	STEP_MUNLOCK,
+	STEP_MERGE_ANY, /* arg: 0 or 1 */
+	STEP_FILL,	/* arg: byte */
+	STEP_WRITE,	/* one page; arg: its first byte, the others stay */
+	STEP_TOUCH,
+	STEP_SWAPOUT,
+	STEP_MIGRATE, /* one page; arg: MIGRATE_ALL or MIGRATE_OWN */
+	STEP_HOLD,    /* one page; `to`: the hold's name */
+	STEP_DROP,    /* `to` */
+	STEP_RECLAIM, /* arg pages, `to` rounds */
+	STEP_COMPACT,
+	STEP_SCAN,	 /* arg passes */
+	STEP_SCAN_PAGES, /* arg candidates */
+	STEP_KNOB,	 /* arg: index of step_knobs */
 	NR_STEP_KINDS
 };
 
@@ -105,8 +100,6 @@ struct step_knob {
 extern const struct step_knob step_knobs[];
 extern const unsigned int nr_step_knobs;
 
-/* "mremap dontunmap"; NULL past the end. */
-const char *step_kind_name(unsigned int kind);
 /* What fields a kind has. */
 bool step_has_process(enum step_kind kind);
 bool step_has_range(enum step_kind kind); /* first and nr; for one page nr is 1 */

@@ -34,23 +34,6 @@ uint64_t trial_address(const struct trial *t, unsigned int process, unsigned int
 	return t->processes[process].base + page * SP_PAGE_SIZE;
 }
 
-bool trial_find_page(const struct trial *t, uint32_t mm_id, uint64_t addr, unsigned int *process,
-		     unsigned int *page)
-{
-	for (unsigned int i = 0; i < MAX_PROCESSES; i++) {
-		const struct trial_process *p = &t->processes[i];
-
-		if (!p->p || sp_process_id(p->p) != mm_id)
-			continue;
-		if (addr - p->base >= t->shape.nr_pages * SP_PAGE_SIZE)
-			return false;
-		*process = i;
-		*page = (unsigned int)((addr - p->base) / SP_PAGE_SIZE);
-		return true;
-	}
-	return false;
-}
-
 /* ---- Machines ----------------------------------------------------------------------- */
 
 /* What pages of the file hold: the same function of seed and page as in the machine. */

@@ -85,9 +85,6 @@ int trial_start(struct trial *t, const struct shape *shape, enum sp_strategy str
 enum trial_outcome trial_step(struct trial *t, const struct step *step, int64_t *result);
 
 uint64_t trial_address(const struct trial *t, unsigned int process, unsigned int page);
-/* The process with that mm, and the page of its window at addr; false when it is none of them. */
-bool trial_find_page(const struct trial *t, uint32_t mm_id, uint64_t addr, unsigned int *process,
-		     unsigned int *page);
 /* What a page of zeroes, or of the file, holds when nobody wrote to it. */
 uint64_t trial_untouched_value(const struct trial *t, const struct model_page *page);
 

@@ -70,12 +70,6 @@ int64_t ksm_scan_until_stable(struct vm *vm, uint64_t max_passes);
 
 /* Recounts every counter, walks trees, lists, chains; adds findings. */
 void ksm_validate(struct vm *vm, struct report *report);
-/*
- * Calls fn for every reference that an rmap_item holds on an anon_vma (recounts of
- * anon_vma->refcount).
- */
-void ksm_for_each_anon_vma_ref(const struct vm *vm,
-			       void (*fn)(struct anon_vma *anon_vma, void *arg), void *arg);
 /* Number of rmap_items and of stable nodes (memory report). */
 void ksm_memory(const struct vm *vm, uint64_t *nr_items, uint64_t *nr_nodes);
 

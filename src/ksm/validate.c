@@ -381,17 +381,3 @@ void ksm_validate(struct vm *vm, struct report *report)
 	check_zero_pages(&c);
 	check_counters(&c);
 }
-
-void ksm_for_each_anon_vma_ref(const struct vm *vm,
-			       void (*fn)(struct anon_vma *anon_vma, void *arg), void *arg)
-{
-	struct ksm *ksm = ksm_of(vm);
-	struct ksm_mm_slot *slot;
-
-	cds_list_for_each_entry(slot, &ksm->mm_head.link, link) {
-		for (struct ksm_rmap_item *item = slot->rmap_list; item; item = item->next) {
-			if (item->address & STABLE_FLAG)
-				fn(item->anon_vma, arg);
-		}
-	}
-}
