@@ -136,8 +136,7 @@ static const struct rule rules[] = {
 		.name = "wrong-tree",
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OFF_LIST | FEATURE_WRONG_TREE,
-		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
-			   FEATURE_SHARED | FEATURE_FORKED,
+		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED,
 		.text = "its stable node met an equal one in another NUMA node's tree; that merge fails, and "
 			"the item leaves the stable node's list while the page stays merged",
 		.facts = "K30a",
@@ -147,9 +146,9 @@ static const struct rule rules[] = {
 		.strategies = ALL,
 		.wants = FEATURE_LINUX | FEATURE_OFF_LIST,
 		.refuses = FEATURE_OWN_ITEM | FEATURE_NOT_MERGEABLE | FEATURE_SWAPPED | FEATURE_MOVED |
-			   FEATURE_SHARED | FEATURE_FORKED | FEATURE_WRONG_TREE,
-		.text = "its stable node, full (max_page_sharing), went into another NUMA node's tree; the "
-			"item that was scanned left the stable node's list until ksmd's next visit",
+			   FEATURE_WRONG_TREE,
+		.text = "its stable node, full (max_page_sharing) or without items, went into another NUMA "
+			"node's tree; the item that was scanned is off its list until ksmd's next visit",
 		.facts = "S12, K30a, K21",
 	},
 	/* By address, and for the rest by the number of mappings. */

@@ -41,6 +41,7 @@ static const struct {
 	{"v06-swapin-elsewhere", SP_STRATEGY_INDEX, "miss", "swapped-elsewhere"},
 	{"v06-swapin-elsewhere", SP_STRATEGY_FULL, NULL, NULL},
 	{"found-full-rejoined", SP_STRATEGY_FULL, "miss", "rejoined"},
+	{"empty-node", SP_STRATEGY_FULL, "miss", "full-node"},
 	{"v06-swapin-foreign", SP_STRATEGY_FULL, "miss", "swapped-foreign"},
 	{"31-reverse-map-moved", SP_STRATEGY_ADDRESS, "miss", "moved"},
 	{"31-reverse-map-moved", SP_STRATEGY_ADDRESS, "miss", "file"},
