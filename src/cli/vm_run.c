@@ -31,6 +31,7 @@ struct arguments {
 		*options[OPTION_WORDS_MAX]; /* what the guest's command is given before the files */
 	unsigned int nr_options;
 	uint64_t limit_ns;
+	const char *append;
 	char **paths;
 	unsigned int nr_paths;
 };
@@ -110,7 +111,8 @@ static int start(struct lab *lab, const struct job *job, const struct cached_ker
 				       .argv = job->argv,
 				       .files = job->files,
 				       .nr_files = job->args->nr_paths};
-	struct qemu_spec spec = {.kernel = kernel, .limit_ns = job->args->limit_ns};
+	struct qemu_spec spec = {.kernel = kernel, .limit_ns = job->args->limit_ns,
+				 .append = job->args->append};
 	int err;
 
 	err = initramfs_build(lab, &image, &spec.initramfs);
@@ -221,7 +223,7 @@ static int run(struct arguments *a)
 	return status;
 }
 
-enum { KEY_KERNEL = 256, KEY_ON, KEY_JSON, KEY_LIMIT, KEY_NO_TIMING };
+enum { KEY_KERNEL = 256, KEY_ON, KEY_JSON, KEY_LIMIT, KEY_NO_TIMING, KEY_APPEND };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -255,6 +257,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				      &a->limit_ns)
 			       ? 0
 			       : EINVAL;
+	case KEY_APPEND:
+		if (strlen(arg) > 512 || strstr(arg, "--")) {
+			complain("--append: up to 512 bytes without --, which ends a kernel's own words");
+			return EINVAL;
+		}
+		a->append = arg;
+		return 0;
 	case ARGP_KEY_ARGS:
 		a->paths = state->argv + state->next;
 		a->nr_paths = (unsigned int)(state->argc - state->next);
@@ -278,6 +287,8 @@ int vm_run(int argc, char **argv)
 		 "kernel: by real system calls (default); engine: the engine, in the guest", 0},
 		{"time-limit", KEY_LIMIT, "TIME", 0,
 		 "of each guest, from its start on (default 2m)", 0},
+		{"append", KEY_APPEND, "WORDS", 0,
+		 "more words for the kernel's command line, such as slab_debug=FZPU", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
 		{"no-timing", KEY_NO_TIMING, NULL, 0, "leave the engine's measured times out", 0},
 		{0},

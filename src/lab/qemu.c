@@ -255,7 +255,7 @@ unsigned int qemu_watch(struct qemu *const *vms, unsigned int nr, int timeout_ms
 struct words {
 	const char *argv[WORDS_MAX];
 	unsigned int nr;
-	char kernel[PATH_MAX + 64], initrd[64], append[512], console[64], channel[64];
+	char kernel[PATH_MAX + 64], initrd[64], append[1024], console[64], channel[64];
 };
 
 static void add_words(struct words *w, const char *const *words)
@@ -312,8 +312,8 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 	snprintf(w->append, sizeof(w->append),
 		 "rdinit=" GUEST_COMMAND " console=ttyS0 loglevel=%d oops=panic panic=-1 "
 		 "softlockup_panic=1 nokaslr damon_stat.enabled=N " FASTER
-		 " LD_LIBRARY_PATH=/lib -- vm-init %s",
-		 spec->shell ? 4 : 7, spec->shell ? "shell" : "run");
+		 " LD_LIBRARY_PATH=/lib %s -- vm-init %s",
+		 spec->shell ? 4 : 7, spec->append ? spec->append : "", spec->shell ? "shell" : "run");
 	snprintf(w->console, sizeof(w->console), "file,id=console,path=/proc/self/fd/%d", console);
 	snprintf(w->channel, sizeof(w->channel), "file,id=channel,path=/proc/self/fd/%d", channel);
 	add_words(w, machine);

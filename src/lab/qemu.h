@@ -45,6 +45,7 @@ struct qemu_spec {
 	const struct cached_kernel *kernel;
 	int initramfs; /* its descriptor; may be closed after qemu_start() */
 	uint64_t limit_ns;
+	const char *append; /* more words for the kernel's command line, up to 512 bytes; or NULL */
 	bool shell; /* on this process' terminal; qemu_watch() then only waits for the end */
 };
 
