@@ -22,6 +22,7 @@
 #define SP_AST_H
 
 #include "arena.h"
+#include "linux_version.h"
 #include "scenario.h"
 
 /* ---- Symbols --------------------------------------------------------------- */
@@ -146,12 +147,14 @@ struct range {
 #define SCENARIO_OPS(X) \
 	X(MACHINE, "machine", OP_PLAIN, "machine nodes N | map_limit N | frames N | swap N | thp never|madvise|always") \
 	X(BROKEN, "broken", OP_PLAIN, "broken STRATEGY|linux... [\"why\"]") \
+	X(NEEDS, "needs", OP_PLAIN, "needs linux OP VERSION \"why\"") \
+	X(DIFFERS, "differs", OP_PLAIN, "differs linux OP VERSION [OBSERVABLE...] \"why\"") \
 	X(FILE, "file", OP_FAIL, "file NAME PAGES [seed N]") \
 	X(PROCESS, "process", OP_FAIL, "process NAME [from core \"FILE\" | from pid N]") \
 	X(LET, "let", OP_PLAIN, "let NAME = EXPRESSION") \
 	X(FOR, "for", OP_PLAIN, "for NAME in FIRST..LAST ... end") \
 	X(END, "end", OP_PLAIN, "end") \
-	X(UNDER, "under", OP_PLAIN, "under STRATEGY...: expect ...") \
+	X(UNDER, "under", OP_PLAIN, "under [STRATEGY...] [linux OP VERSION]: expect ...") \
 	X(SET, "set", OP_FAIL, "set KNOB VALUE") \
 	X(SCAN, "scan", OP_FAIL, "scan PASSES | scan until-stable [PASSES] | scan pages N") \
 	X(RUN, "run", OP_FAIL, "run 10s | run 500ms") \
@@ -287,6 +290,7 @@ struct stmt {
 	enum op op;
 	uint32_t line, pos;
 	uint32_t strategies;      /* bits; where an expectation holds */
+	struct linux_range kernels; /* and on which */
 	const char *text;         /* trimmed, without comment */
 	struct stmt *next;
 
@@ -328,6 +332,8 @@ struct scenario {
 	const char *why[SP_NR_STRATEGIES];
 	bool broken_linux;
 	const char *why_linux;
+	struct scenario_need *needs;
+	struct scenario_difference *differences;
 	struct sp_config machine;   /* what `machine` lines say */
 };
 

@@ -76,6 +76,8 @@ struct backend_config {
 struct backend_ops {
 	const char *name;
 	unsigned int blind;
+	/* As which Linux it does, without a machine (linux_version.h). 0, or -errno: not known. */
+	int (*linux_version)(uint32_t *ret) SP_MUST_CHECK;
 
 	int (*create)(const struct backend_config *config, struct backend **ret) SP_MUST_CHECK;
 	void (*destroy)(struct backend *b);

@@ -5,6 +5,7 @@
 
 #include "backend.h"
 #include "content.h"
+#include "linux_version.h"
 #include "mem.h"
 
 struct backend {
@@ -34,6 +35,12 @@ static void engine_destroy(struct backend *b)
 	content_store_destroy(&b->store);
 	mem = b->mem;
 	mem_free(&mem, b, sizeof(*b));
+}
+
+static int engine_linux_version(uint32_t *ret)
+{
+	*ret = LINUX_VERSION_ENGINE;
+	return 0;
 }
 
 static int engine_create(const struct backend_config *config, struct backend **ret)
@@ -310,6 +317,7 @@ static int engine_validate(struct backend *b, char *buf, size_t size)
 
 const struct backend_ops engine_backend = {
 	.name = "engine",
+	.linux_version = engine_linux_version,
 	.create = engine_create,
 	.destroy = engine_destroy,
 	.process_create = engine_process_create,

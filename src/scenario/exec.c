@@ -146,9 +146,15 @@ static bool validate_due(struct exec *x)
 bool exec_must_fail(const struct stmt *s)
 {
 	for (const struct stmt *e = s->errnos; e; e = e->next)
-		if (e->strategies == STRATEGIES_ALL)
+		if (e->strategies == STRATEGIES_ALL && linux_range_is_all(&e->kernels))
 			return true;
 	return false;
+}
+
+bool exec_applies(const struct exec *x, const struct stmt *s)
+{
+	return s->strategies & (1u << x->options->strategy) &&
+	       linux_range_has(&s->kernels, x->result->linux_version);
 }
 
 static int cannot(struct exec *x, const struct stmt *s)
@@ -179,7 +185,7 @@ static int judge(struct exec *x, const struct stmt *s, const struct outcome *out
 	if (out->err == BACKEND_CANNOT && s->op != OP_WALK)
 		return cannot(x, s);
 	for (const struct stmt *e = s->errnos; e; e = e->next) {
-		if (!(e->strategies & (1u << x->options->strategy)))
+		if (!exec_applies(x, e))
 			continue;
 		if (out->err == BACKEND_CANNOT) {
 			x->result->expectations[e->expectation].nr_cannot++;

@@ -70,8 +70,10 @@ void exec_failure(struct exec *x, const struct stmt *s, uint32_t pos, const char
 	SP_PRINTF(4, 5);
 /* Notes the outcome of one check of an expectation. */
 void exec_checked(struct exec *x, const struct stmt *s, bool held);
-/* The statement is one that will fail under every strategy: it names nothing. */
+/* The statement is one that will fail under every strategy and on every kernel: it names nothing. */
 bool exec_must_fail(const struct stmt *s);
+/* The expectation is for this strategy and this kernel. */
+bool exec_applies(const struct exec *x, const struct stmt *s);
 /* Counts a walk, and keeps what it missed. */
 void exec_note_walk(struct exec *x, uint32_t line, const char *operation,
 		    const struct sp_walk_result *walk);

@@ -339,7 +339,7 @@ int exec_expect(struct exec *x, const struct stmt *s)
 	int err = 0;
 
 	/* Dry: the names and values of every expectation are checked. */
-	if (!world_is_dry(&x->world) && !(s->strategies & (1u << x->options->strategy)))
+	if (!world_is_dry(&x->world) && !exec_applies(x, s))
 		return 0;
 	switch (s->form) {
 	case EXPECT_VALUE:

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "kernel.h"
+#include "linux_version.h"
 #include "proc_text.h"
 
 #define GET_MEMORY_MERGE 68
@@ -174,6 +175,7 @@ static int kernel_validate(struct backend *b, char *buf, size_t size)
 const struct backend_ops kernel_backend = {
 	.name = "kernel",
 	.blind = BACKEND_BLIND_REFCOUNT | BACKEND_BLIND_YOUNG | BACKEND_BLIND_DIRTY | BACKEND_BLIND_WRITABLE,
+	.linux_version = linux_version_running,
 	.create = kernel_create,
 	.destroy = kernel_destroy,
 	.process_create = kernel_process_create,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * From text to statements: splits lines, keeps the stack of open loops, and
- * parses what belongs to no operation (loops, variables, declarations). After
- * a mistake the next line is parsed as if nothing had happened, so that one
- * run shows all mistakes.
+ * parses what belongs to no operation (loops, variables). After a mistake the
+ * next line is parsed as if nothing had happened, so that one run shows all
+ * mistakes.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,141 +26,13 @@ struct blocks {
 	unsigned int nr_refused; /* loops too deep, whose `end` is still to come */
 };
 
-static int finish_line(struct parser *p, const char *usage)
+int finish_line(struct parser *p, const char *usage)
 {
 	char buf[FOUND_BYTES];
 
 	if (at_end(p))
 		return 0;
 	return parse_fail(p, p->pos, "unexpected %s; usage: %s", found(p, buf, sizeof(buf)), usage);
-}
-
-int parse_strategies(struct parser *p, uint32_t *strategies, bool *with_linux)
-{
-	uint32_t length;
-	char buf[FOUND_BYTES];
-
-	*strategies = 0;
-	while ((length = peek_word(p))) {
-		struct suggestion s;
-		int i;
-
-		suggest_init(&s, p->line + p->pos, length);
-		for (i = 0; i < SP_NR_STRATEGIES; i++) {
-			if (accept_word(p, sp_strategy_name(i))) {
-				*strategies |= 1u << i;
-				break;
-			}
-			suggest_consider(&s, sp_strategy_name(i));
-		}
-		if (i < SP_NR_STRATEGIES)
-			continue;
-		if (with_linux && accept_word(p, "linux")) {
-			*with_linux = true;
-			continue;
-		}
-		return parse_fail(p, p->pos, "unknown strategy %s; did you mean \"%s\"?",
-				  found(p, buf, sizeof(buf)), s.best ? s.best : "full");
-	}
-	return 0;
-}
-
-/* ---- Declarations -------------------------------------------------------------- */
-
-/* The reason stands in quotes, or is the line's comment. */
-static int parse_broken(struct parser *p)
-{
-	struct scenario *sc = p->scenario;
-	uint32_t start = p->pos;
-	uint32_t strategies;
-	const char *why = "";
-	bool with_linux = false;
-	int err = parse_strategies(p, &strategies, &with_linux);
-
-	if (err)
-		return err;
-	if (!strategies && !with_linux)
-		return parse_fail(p, start, "expected the strategies that fail here; usage: %s",
-				  op_table[OP_BROKEN].usage);
-	if (!at_end(p) && p->line[p->pos] == '"') {
-		err = parse_quoted(p, "a reason", &why);
-		if (err)
-			return err;
-	} else if (p->comment_length) {
-		why = arena_text(p->arena, p->comment, p->comment_length);
-		if (!why)
-			return -ENOMEM;
-	}
-	for (int i = 0; i < SP_NR_STRATEGIES; i++)
-		if (strategies & (1u << i))
-			sc->why[i] = why;
-	sc->broken |= strategies;
-	if (with_linux) {
-		sc->broken_linux = true;
-		sc->why_linux = why;
-	}
-	return finish_line(p, op_table[OP_BROKEN].usage);
-}
-
-static int parse_machine_number(struct parser *p, int64_t least, int64_t most, int64_t *ret)
-{
-	uint32_t start = p->pos;
-	struct expr *e;
-	int err = parse_primary(p, &e);
-
-	if (err)
-		return err;
-	if (e->op != EXPR_CONST)
-		return parse_fail(p, start, "the machine is described with numbers alone");
-	if (e->value < least || e->value > most)
-		return parse_fail(p, start, "%" PRId64 " is not in %" PRId64 "..%" PRId64, e->value,
-				  least, most);
-	*ret = e->value;
-	return 0;
-}
-
-static int parse_machine(struct parser *p)
-{
-	struct sp_config *config = &p->scenario->machine;
-	uint32_t start = p->pos;
-	char buf[FOUND_BYTES];
-	int err = 0;
-
-	if (p->machine_made)
-		return parse_fail(p, p->stmt->pos, "the machine must be described before the first process and file");
-	while (!err && !at_end(p)) {
-		int64_t value = 0;
-
-		if (accept_word(p, "nodes")) {
-			err = parse_machine_number(p, 1, 64, &value);
-			config->nr_nodes = (uint32_t)value;
-		} else if (accept_word(p, "map_limit")) {
-			err = parse_machine_number(p, 1, INT32_MAX, &value);
-			config->max_map_count = (uint32_t)value;
-		} else if (accept_word(p, "frames")) {
-			err = parse_machine_number(p, 1, INT64_C(1) << 40, &value);
-			config->nr_frames = (uint64_t)value;
-		} else if (accept_word(p, "swap")) {
-			err = parse_machine_number(p, 1, INT64_C(1) << 40, &value);
-			config->nr_swap_slots = (uint64_t)value;
-		} else if (accept_word(p, "thp")) {
-			if (accept_word(p, "never"))
-				config->thp = SP_THP_NEVER;
-			else if (accept_word(p, "madvise"))
-				config->thp = SP_THP_MADVISE;
-			else if (accept_word(p, "always"))
-				config->thp = SP_THP_ALWAYS;
-			else
-				err = parse_fail(p, p->pos, "expected never, madvise or always, found %s",
-						 found(p, buf, sizeof(buf)));
-		} else {
-			err = parse_fail(p, p->pos, "expected nodes, map_limit, frames, swap or thp, found %s",
-					 found(p, buf, sizeof(buf)));
-		}
-	}
-	if (!err && p->pos == start)
-		err = parse_fail(p, p->pos, "usage: %s", op_table[OP_MACHINE].usage);
-	return err;
 }
 
 /* ---- Variables and loops --------------------------------------------------------- */
@@ -283,15 +155,24 @@ static int append(struct parser *p, struct stmt *s, struct blocks *blocks)
 	return 0;
 }
 
+/* `under full index linux >= 6.7:`, where either may be left out. */
 static int parse_under(struct parser *p, struct stmt *s)
 {
 	uint32_t start = p->pos;
-	int err = parse_strategies(p, &s->strategies, NULL);
+	uint32_t strategies;
+	bool with_linux = false;
+	int err = parse_strategies(p, &strategies, NULL);
 
-	if (!err && !s->strategies)
-		err = parse_fail(p, start, "expected the strategies that the expectation is for");
+	if (!err && strategies)
+		s->strategies = strategies;
+	if (!err && accept_word(p, "linux")) {
+		with_linux = true;
+		err = parse_linux_range(p, &s->kernels);
+	}
+	if (!err && !strategies && !with_linux)
+		err = parse_fail(p, start, "expected the strategies or the Linux that the expectation is for");
 	if (!err)
-		err = expect_char(p, ':', "after the strategies");
+		err = expect_char(p, ':', with_linux ? "after the version" : "after the strategies");
 	return err;
 }
 
@@ -315,6 +196,7 @@ static int parse_statement(struct parser *p, struct blocks *blocks)
 	s->line = p->line_nr;
 	s->pos = p->pos;
 	s->strategies = STRATEGIES_ALL;
+	s->kernels = LINUX_RANGE_ALL;
 	s->text = arena_text(p->arena, p->line + p->pos, p->length - p->pos);
 	if (!s->text)
 		return -ENOMEM;
@@ -339,7 +221,7 @@ static int parse_statement(struct parser *p, struct blocks *blocks)
 	if (s->op != OP_EXPECT)
 		p->last_op = op_table[s->op].can_fail ? s : NULL;
 	if (under && s->op != OP_EXPECT)
-		return parse_fail(p, s->pos, "`under` is for expectations: every strategy runs the same operations");
+		return parse_fail(p, s->pos, "`under` is for expectations: every strategy and kernel runs the same operations");
 	if (op_table[s->op].needs_process && !s->has_process)
 		return parse_fail(p, s->pos, "which process? usage: %s", op_table[s->op].usage);
 	if (s->has_process && !op_table[s->op].needs_process && s->op != OP_EXPECT && s->op != OP_WALK)
@@ -350,6 +232,10 @@ static int parse_statement(struct parser *p, struct blocks *blocks)
 		return parse_machine(p);
 	case OP_BROKEN:
 		return parse_broken(p);
+	case OP_NEEDS:
+		return parse_needs(p);
+	case OP_DIFFERS:
+		return parse_differs(p);
 	case OP_UNDER:
 		return parse_fail(p, s->pos, "`under` stands in front of everything else");
 	case OP_END:
@@ -555,28 +441,4 @@ void scenario_destroy(struct scenario *sc)
 	mem = sc->mem;
 	mem_free(&mem, sc, sizeof(*sc));
 	SP_ASSERT(mem.nr_live == 0);
-}
-
-const char *scenario_path(const struct scenario *sc)
-{
-	return sc->path;
-}
-
-const char *scenario_title(const struct scenario *sc)
-{
-	return sc->title;
-}
-
-bool scenario_is_broken(const struct scenario *sc, enum sp_strategy strategy, const char **why)
-{
-	if (why)
-		*why = sc->why[strategy];
-	return sc->broken & (1u << strategy);
-}
-
-bool scenario_linux_misses(const struct scenario *sc, const char **why)
-{
-	if (why)
-		*why = sc->why_linux;
-	return sc->broken_linux;
 }

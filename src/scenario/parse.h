@@ -2,7 +2,8 @@
 /*
  * The parser's parts: a cursor in a line (cursor.c), names, expressions and
  * ranges (parse_expr.c), operations (parse_op.c), expectations
- * (parse_expect.c), lines, blocks and files (parse.c).
+ * (parse_expect.c), declarations (parse_declare.c), lines, blocks and files
+ * (parse.c).
  *
  * The language is one operation a line, so the parser works on a line at a
  * time, straight on its characters: which characters make a word depends on
@@ -103,11 +104,27 @@ int parse_range(struct parser *p, unsigned int allowed, struct range **ret) SP_M
 typedef int (*parse_fn)(struct parser *p, struct stmt *s);
 extern const parse_fn parse_op_fns[NR_OPS]; /* NULL: parse.c's own */
 int parse_expectation(struct parser *p, struct stmt *s) SP_MUST_CHECK;
-/* Names of strategies up to the first other word; with_linux NULL: `linux` is none. */
-int parse_strategies(struct parser *p, uint32_t *strategies, bool *with_linux) SP_MUST_CHECK;
+/* == != <= >= < > */
+bool accept_compare(struct parser *p, enum compare *ret);
 /* A value for a knob: an expression, or a word. */
 int parse_knob_value(struct parser *p, struct stmt *s) SP_MUST_CHECK;
 int parse_knob_name(struct parser *p, struct stmt *s) SP_MUST_CHECK;
+
+/* ---- parse_declare.c ----------------------------------------------------------------- */
+
+/* Names of strategies, and `linux` among them; with_linux NULL: it ends them. */
+int parse_strategies(struct parser *p, uint32_t *strategies, bool *with_linux) SP_MUST_CHECK;
+/* OP VERSION..., what stands after `linux`. */
+int parse_linux_range(struct parser *p, struct linux_range *ret) SP_MUST_CHECK;
+int parse_broken(struct parser *p) SP_MUST_CHECK;
+int parse_needs(struct parser *p) SP_MUST_CHECK;
+int parse_differs(struct parser *p) SP_MUST_CHECK;
+int parse_machine(struct parser *p) SP_MUST_CHECK;
+
+/* ---- parse.c ----------------------------------------------------------------------------- */
+
+/* Nothing more stands on the line. */
+int finish_line(struct parser *p, const char *usage) SP_MUST_CHECK;
 
 /* ---- parse.c, as scenario_parse_text(): `mem` says which allocation fails -------- */
 

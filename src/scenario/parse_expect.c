@@ -7,7 +7,7 @@
 #include "names.h"
 #include "parse.h"
 
-static bool accept_compare(struct parser *p, enum compare *ret)
+bool accept_compare(struct parser *p, enum compare *ret)
 {
 	/* Longer ones first: "<=" begins with "<". */
 	static const enum compare order[] = {

@@ -76,6 +76,31 @@ static int start_ksmd(const struct world *w)
 	return err ? err : w->ops->knob_set(w->backend, "run", "1");
 }
 
+/* Before the machine is made: a kernel that is not to run the file shall not be touched for it. */
+static int take_version(struct exec *x)
+{
+	struct scenario_result *result = x->result;
+	const struct scenario *scenario = result->scenario;
+	const struct scenario_need *need;
+	char version[LINUX_VERSION_BYTES];
+	int err = x->world.ops->linux_version(&result->linux_version);
+
+	if (err) {
+		snprintf(result->error, sizeof(result->error), "%.256s: the kernel does not tell its version: %s",
+			 scenario->path, errno_name(err));
+		result->verdict = SCENARIO_ERROR;
+		return err;
+	}
+	need = scenario_lacks(scenario, result->linux_version);
+	if (!need)
+		return 0;
+	linux_version_format(result->linux_version, version, sizeof(version));
+	snprintf(result->error, sizeof(result->error), "%.256s:%u: this is Linux %s: %.300s",
+		 scenario->path, need->line, version, need->text);
+	result->verdict = SCENARIO_CANNOT;
+	return BACKEND_CANNOT;
+}
+
 static int start(struct exec *x)
 {
 	const struct scenario_options *options = x->options;
@@ -203,8 +228,12 @@ int scenario_run(const struct scenario *scenario, const struct scenario_options 
 	x.world.error = result->error;
 	x.world.error_bytes = sizeof(result->error);
 
-	err = start(&x);
-	if (err) {
+	err = take_version(&x);
+	if (!err)
+		err = start(&x);
+	if (err && *result->error) {
+		/* told already */
+	} else if (err) {
 		snprintf(result->error, sizeof(result->error), "%.256s: the machine cannot be made: %s",
 			 scenario->path, err != BACKEND_CANNOT ? errno_name(err) :
 			 *x.reason ? x.reason : "not by this backend");

@@ -18,7 +18,8 @@
  * VERDICTS. A strategy that the file declares broken must miss a PTE or fail
  * an expectation; one that is not declared must do neither. A PTE that the
  * whole-tree walk misses as well is Linux's own miss (R6): allowed where the
- * file says `broken linux`, and there only.
+ * file says `broken linux`, and there only. A kernel that lacks what the file
+ * `needs` runs nothing of it: SCENARIO_CANNOT.
  *
  *	struct diagnostics diagnostics;
  *	struct scenario *scenario;
@@ -45,6 +46,7 @@
 
 #include "backend.h"
 #include "bits.h"
+#include "linux_version.h"
 #include "memory_image.h"
 
 /* ---- Limits, named in the messages that refuse what exceeds them -------- */
@@ -92,6 +94,44 @@ bool scenario_is_broken(const struct scenario *scenario, enum sp_strategy strate
 			const char **why);
 /* The file says `broken linux`. */
 bool scenario_linux_misses(const struct scenario *scenario, const char **why);
+
+/* ---- Versions of Linux ----------------------------------------------------- */
+
+/* `needs linux >= 6.7 "why"`. The engine has all that a file may need. */
+struct scenario_need {
+	struct scenario_need *next;
+	uint32_t line;
+	struct linux_range kernels;
+	const char *text; /* the line as written */
+	const char *why;
+};
+
+/* The first need that this version does not meet; NULL: it can run. */
+const struct scenario_need *scenario_lacks(const struct scenario *scenario, uint32_t version);
+
+/* `differs linux < 6.12 pages_sharing "why"`: of what is observed, these may differ from the
+ * engine's on such a kernel; all, if there are none. */
+struct scenario_key {
+	struct scenario_key *next;
+	const char *text;
+};
+
+struct scenario_difference {
+	struct scenario_difference *next;
+	uint32_t line;
+	struct linux_range kernels;
+	struct scenario_key *keys;
+	const char *why;
+};
+
+/* In order of their lines; NULL: none. */
+const struct scenario_difference *scenario_differences(const struct scenario *scenario);
+/* Some declaration is about this version. *why (may be NULL): of the first one, or "". */
+bool scenario_differs(const struct scenario *scenario, uint32_t version, const char **why);
+/* The declaration is about this version and this observable: a key of its list is the whole of
+ * it, or its end after '.', ':' or a blank. */
+bool scenario_difference_covers(const struct scenario_difference *difference, uint32_t version,
+				const char *key);
 
 /* ---- Running ------------------------------------------------------------- */
 
@@ -144,7 +184,7 @@ int scenario_verdict_exit_status(enum scenario_verdict verdict);
 struct scenario_expectation {
 	uint32_t line;
 	const char *text;     /* the line as written, trimmed; belongs to the scenario */
-	uint64_t nr_checked;  /* 0: never reached, or not under this strategy */
+	uint64_t nr_checked;  /* 0: never reached, or not under this strategy or on this kernel */
 	uint64_t nr_failed;
 	uint64_t nr_cannot;   /* the backend has no answer */
 };
@@ -192,6 +232,7 @@ struct scenario_result {
 	enum sp_strategy strategy;
 	uint64_t seed;
 	enum scenario_verdict verdict;
+	uint32_t linux_version; /* that it ran on; the engine's is LINUX_VERSION_ENGINE */
 	/* For SCENARIO_ERROR, SCENARIO_CANNOT: "file:line:column: text". */
 	char error[768];
 	/* Of the backend, when all is over: what it could not end or put back; "" mostly. */

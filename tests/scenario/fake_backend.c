@@ -95,6 +95,15 @@ static uint64_t at(uint64_t addr)
 	return addr - WINDOWS_START;
 }
 
+/* 7.2, unless told otherwise. */
+static int fake_linux_version(uint32_t *ret)
+{
+	int64_t version = answer("linux_version");
+
+	*ret = version ? (uint32_t)version : LINUX_VERSION(7, 2);
+	return version < 0 ? (int)version : 0;
+}
+
 static int fake_create(const struct backend_config *config, struct backend **ret)
 {
 	lines[0] = '\0';
@@ -392,6 +401,7 @@ static int fake_validate(struct backend *b, char *buf, size_t size)
 
 const struct backend_ops fake_backend = {
 	.name = "fake",
+	.linux_version = fake_linux_version,
 	.create = fake_create,
 	.destroy = fake_destroy,
 	.process_create = fake_process_create,

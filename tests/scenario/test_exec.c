@@ -461,6 +461,79 @@ static void test_declared_broken(void **state)
 		assert_non_null(scenario_verdict_text(i));
 }
 
+static enum scenario_verdict verdict_on(uint32_t version, const char *text)
+{
+	fake_reset();
+	fake_return("linux_version", version);
+	run(text);
+	assert_int_equal(result->linux_version, version);
+	return result->verdict;
+}
+
+static void test_needs_linux(void **state)
+{
+	static const char text[] = "needs linux >= 6.7 \"smart scan\"\nprocess a\nexpect pages_sharing == 1\n";
+
+	(void)state;
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 1), text), SCENARIO_CANNOT);
+	assert_string_equal(result->error, "t.scn:1: this is Linux 6.1: needs linux >= 6.7 \"smart scan\"");
+	assert_int_equal(scenario_verdict_exit_status(SCENARIO_CANNOT), 3);
+	/* Not even a machine is made. */
+	assert_string_equal(fake_log(), "");
+	assert_int_equal(result->nr_operations, 0);
+	assert_int_equal(result->nr_failures, 0);
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 7), text), SCENARIO_FAILED);
+	assert_string_equal(result->error, "");
+
+	fake_reset();
+	fake_return("linux_version", -EINVAL);
+	run(text);
+	assert_int_equal(result->verdict, SCENARIO_ERROR);
+	assert_string_equal(result->error, "t.scn: the kernel does not tell its version: EINVAL");
+}
+
+static void test_under_linux(void **state)
+{
+	static const char text[] =
+		"process a\na: window x 4\n"
+		"under linux < 6.12: expect pages_sharing == 1\n"
+		"under linux >= 6.12: expect pages_sharing == 0\n"
+		"under index linux >= 6.12: expect pages_sharing == 2\n"
+		"a: munmap x\nunder linux < 6.12: expect errno EFAULT\n";
+
+	(void)state;
+	assert_int_equal(verdict_on(LINUX_VERSION(7, 2), text), SCENARIO_HELD);
+	assert_int_equal(result->nr_checked, 1);
+	assert_int_equal(result->expectations[0].nr_checked, 0);
+	assert_int_equal(result->expectations[1].nr_checked, 1);
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 1), text), SCENARIO_FAILED);
+	assert_int_equal(result->nr_checked, 2);
+	assert_int_equal(result->nr_failures, 2);
+	assert_string_equal(result->failures[0].text, "t.scn:3: expected pages_sharing == 1, is 0");
+	assert_string_equal(result->failures[1].text, "t.scn:7: expected errno EFAULT, but `a: munmap x` succeeded");
+
+	fake_reset();
+	fake_return("linux_version", LINUX_VERSION(6, 1));
+	fake_return("counter pages_sharing", 1);
+	fake_return("1 munmap", -EFAULT);
+	run(text);
+	assert_int_equal(result->verdict, SCENARIO_HELD);
+	/* Elsewhere the same error is a failure. */
+	fake_return("linux_version", LINUX_VERSION(6, 12));
+	fake_return("counter pages_sharing", 0);
+	run(text);
+	assert_int_equal(result->verdict, SCENARIO_FAILED);
+	assert_string_equal(result->failures[0].text, "t.scn:6: `a: munmap x` failed: EFAULT");
+
+	options.strategy = SP_STRATEGY_INDEX;
+	assert_int_equal(verdict_on(LINUX_VERSION(7, 2), text), SCENARIO_FAILED);
+	assert_string_equal(result->failures[0].text, "t.scn:5: expected pages_sharing == 2, is 0");
+	/* It names its window on some kernels, so it does in the file. */
+	assert_int_equal(verdict_on(LINUX_VERSION(7, 2),
+				    "process a\na: map x 1\nunder linux < 6.12: expect errno ENOMEM\na: touch x\n"),
+			 SCENARIO_HELD);
+}
+
 static void test_audited_misses(void **state)
 {
 	struct sp_walk_result missed = { .reachable = 20, .reached_full = 18, .nr_missed = 20 };
@@ -622,6 +695,7 @@ static void test_seed(void **state)
 /* ---- Out of memory --------------------------------------------------------------------------------------- */
 
 static const char sweep[] = "file F 4\nprocess a\na: map x 4\na: window y{2} 1\nfor i in 0..2\na: fork c{i}\nc{i}: window z 1\nend\n"
+	"needs linux >= 6.1 \"a reason\"\ndiffers linux < 6.12 ksm_stat rss \"a reason\"\n"
 			    "a: hold x[0] as h\nlet n = 3\nexpect n == 3\nexpect same a:x[0]\nexpect different a:x\ndrop h\nc1: exit\n";
 
 static void test_parser_out_of_memory(void **state)
@@ -699,6 +773,8 @@ int main(void)
 		TEST(long_chains),
 		TEST(expectations_count_rounds),
 		TEST(declared_broken),
+		TEST(needs_linux),
+		TEST(under_linux),
 		TEST(audited_misses),
 		TEST(linux_misses_are_declared),
 		TEST(validation),

@@ -295,6 +295,125 @@ static void test_declarations(void **state)
 	scenario_destroy(sc);
 }
 
+static void test_linux_versions(void **state)
+{
+	static const struct {
+		const char *release;
+		int err;
+		uint32_t version;
+	} releases[] = {
+		{ "7.2.13+deb14-cloud-amd64", 0, LINUX_VERSION(7, 2) },
+		{ "6.1.0-50-cloud-amd64", 0, LINUX_VERSION(6, 1) },
+		{ "6.12", 0, LINUX_VERSION(6, 12) },
+		{ "6.12rc1", 0, LINUX_VERSION(6, 12) },
+		{ "65535.65535", 0, UINT32_MAX },
+		{ "0.0", 0, 0 },
+		{ "65536.1", -EINVAL, 0 },
+		{ "1.99999999999999999999", -EINVAL, 0 },
+		{ "6", -EINVAL, 0 },
+		{ "6.", -EINVAL, 0 },
+		{ ".1", -EINVAL, 0 },
+		{ "6-1", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ "linux", -EINVAL, 0 },
+	};
+	char text[LINUX_VERSION_BYTES];
+	uint32_t version;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		version = 0;
+		assert_int_equal(linux_version_of_release(releases[i].release, &version), releases[i].err);
+		assert_int_equal(version, releases[i].version);
+	}
+	assert_int_equal(linux_version_running(&version), 0);
+	assert_true(version > LINUX_VERSION(2, 6));
+	linux_version_format(UINT32_MAX, text, sizeof(text));
+	assert_string_equal(text, "65535.65535");
+	linux_version_format(LINUX_VERSION(6, 12), text, sizeof(text));
+	assert_string_equal(text, "6.12");
+}
+
+static bool lacks(const char *range, uint32_t version)
+{
+	char text[128];
+	struct scenario *sc;
+	bool ret;
+
+	snprintf(text, sizeof(text), "needs linux %s \"x\"\nprocess a\n", range);
+	sc = parsed(text);
+	ret = scenario_lacks(sc, version) != NULL;
+	scenario_destroy(sc);
+	return ret;
+}
+
+static void test_needs(void **state)
+{
+	struct scenario *sc = parsed("# T\nneeds linux >= 6.4 \"merge-any\"\n"
+				     "needs linux > 6.6 < 8.0 # smart scan\nprocess a\n");
+	const struct scenario_need *need;
+
+	(void)state;
+	need = scenario_lacks(sc, LINUX_VERSION(6, 1));
+	assert_int_equal(need->line, 2);
+	assert_string_equal(need->why, "merge-any");
+	assert_string_equal(need->text, "needs linux >= 6.4 \"merge-any\"");
+	need = scenario_lacks(sc, LINUX_VERSION(6, 6));
+	assert_int_equal(need->line, 3);
+	assert_string_equal(need->why, "smart scan");
+	assert_null(scenario_lacks(sc, LINUX_VERSION(6, 7)));
+	assert_null(scenario_lacks(sc, LINUX_VERSION(7, 2)));
+	assert_non_null(scenario_lacks(sc, LINUX_VERSION(8, 0)));
+	assert_null(scenario_differences(sc));
+	assert_false(scenario_differs(sc, LINUX_VERSION(7, 2), NULL));
+	scenario_destroy(sc);
+
+	assert_false(lacks(">= 6.12", LINUX_VERSION(6, 12)));
+	assert_true(lacks(">= 6.12", LINUX_VERSION(6, 11)));
+	assert_true(lacks(">= 6.12", LINUX_VERSION(6, 2)));
+	assert_true(lacks("> 6.12", LINUX_VERSION(6, 12)));
+	assert_false(lacks("> 6.12", LINUX_VERSION(6, 13)));
+	assert_false(lacks("<= 7.2", LINUX_VERSION(7, 2)));
+	assert_true(lacks("<= 7.2", LINUX_VERSION(7, 3)));
+	assert_true(lacks("< 7.3", LINUX_VERSION(7, 3)));
+	assert_false(lacks("< 7.3", LINUX_VERSION(7, 2)));
+	assert_true(lacks("== 7.2", LINUX_VERSION(7, 1)));
+	assert_false(lacks("== 7.2", LINUX_VERSION(7, 2)));
+}
+
+static void test_differs(void **state)
+{
+	struct scenario *sc = parsed("differs linux < 6.12 \"K38: counted twice\"\n"
+				     "differs linux >= 6.7 < 6.12 ksm_merging_pages pages_sharing \"other\"\n"
+				     "process a\n");
+	const struct scenario_difference *d = scenario_differences(sc);
+	const char *why;
+
+	(void)state;
+	assert_true(scenario_differs(sc, LINUX_VERSION(6, 1), &why));
+	assert_string_equal(why, "K38: counted twice");
+	assert_true(scenario_differs(sc, LINUX_VERSION(6, 11), NULL));
+	assert_false(scenario_differs(sc, LINUX_VERSION(6, 12), &why));
+	assert_string_equal(why, "");
+	assert_null(scenario_lacks(sc, LINUX_VERSION(6, 1)));
+
+	assert_int_equal(d->line, 1);
+	assert_true(scenario_difference_covers(d, LINUX_VERSION(6, 1), "anything"));
+	assert_false(scenario_difference_covers(d, LINUX_VERSION(6, 12), "anything"));
+	d = d->next;
+	assert_int_equal(d->line, 2);
+	assert_string_equal(d->why, "other");
+	assert_false(scenario_difference_covers(d, LINUX_VERSION(6, 1), "pages_sharing"));
+	assert_true(scenario_difference_covers(d, LINUX_VERSION(6, 7), "pages_sharing"));
+	assert_true(scenario_difference_covers(d, LINUX_VERSION(6, 7), "a.ksm_merging_pages"));
+	assert_true(scenario_difference_covers(d, LINUX_VERSION(6, 7), "a:ksm_merging_pages"));
+	assert_false(scenario_difference_covers(d, LINUX_VERSION(6, 7), "a.xksm_merging_pages"));
+	assert_false(scenario_difference_covers(d, LINUX_VERSION(6, 7), "pages"));
+	assert_false(scenario_difference_covers(d, LINUX_VERSION(6, 7), "pages_sharing.a"));
+	assert_null(d->next);
+	scenario_destroy(sc);
+}
+
 static void test_constants(void **state)
 {
 	static const struct {
@@ -366,6 +485,7 @@ static void test_every_operation_parses(void **state)
 {
 	static const char text[] =
 		"broken address retry\n"
+		"needs linux >= 6.1 \"no reason\"\ndiffers linux < 6.12 full_scans \"no reason\"\n"
 		"machine nodes 2\n"
 		"file F 100\nfile G 10 seed 5\n"
 		"process a\nprocess p from core \"x.core\"\nprocess q from pid 1\n"
@@ -418,7 +538,9 @@ static void test_every_expectation_parses(void **state)
 		"expect loops 1\nexpect fallbacks 0\nexpect reachable 3\n"
 		"expect pass 0 calls 1\nexpect pass 0 iterations 4\nexpect pass 0 skipped mm 3\n"
 		"expect pass 1 calls 1\nexpect pass 1 iterations 4\nexpect pass 1 skipped mm 3\n"
-		"under full direct: expect reached all\nexpect orphan_entries == 0\nexpect now_ms > 0\n";
+		"under full direct: expect reached all\nunder linux < 6.12: expect now_ms == 0\n"
+		"under index direct linux >= 6.7 < 7.0: expect now_ms == 0\n"
+		"expect orphan_entries == 0\nexpect now_ms > 0\n";
 
 	(void)state;
 	assert_int_equal(parse(text), 0);
@@ -457,6 +579,9 @@ int main(void)
 		cmocka_unit_test(test_deep_expression),
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_declarations),
+		cmocka_unit_test(test_linux_versions),
+		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_differs),
 		cmocka_unit_test(test_constants),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_many_names),
