@@ -694,8 +694,8 @@ static void test_seed(void **state)
 
 /* ---- Out of memory --------------------------------------------------------------------------------------- */
 
-static const char sweep[] = "file F 4\nprocess a\na: map x 4\na: window y{2} 1\nfor i in 0..2\na: fork c{i}\nc{i}: window z 1\nend\n"
-	"needs linux >= 6.1 \"a reason\"\ndiffers linux < 6.12 ksm_stat rss \"a reason\"\n"
+static const char sweep[] = "needs linux >= 6.1 \"a\"\ndiffers linux < 6.12 ksm_stat rss # b\n"
+			    "file F 4\nprocess a\na: map x 4\na: window y{2} 1\nfor i in 0..2\na: fork c{i}\nc{i}: window z 1\nend\n"
 			    "a: hold x[0] as h\nlet n = 3\nexpect n == 3\nexpect same a:x[0]\nexpect different a:x\ndrop h\nc1: exit\n";
 
 static void test_parser_out_of_memory(void **state)
