@@ -249,6 +249,10 @@ static int exec_operation(struct exec *x, const struct stmt *s)
 		return err;
 	x->last = out;
 	x->result->nr_operations++;
+	if (out.err != BACKEND_CANNOT || s->op == OP_WALK)
+		err = exec_observe(x, s, &out);
+	if (err)
+		return err;
 	if (x->options->validate && validate_due(x))
 		exec_validate(x, s);
 	err = judge(x, s, &out);

@@ -8,6 +8,7 @@
  *   exec_load.c	processes from real memory
  *   exec_expect.c	expectations
  *   exec_content.c	expectations on contents and frames
+ *   exec_observe.c	what is to be seen after an operation, for whoever asked
  *
  * An executor resolves its names and values first, which is all there is to do
  * in the dry run; then it asks the backend. It returns
@@ -56,6 +57,7 @@ struct exec {
 	uint64_t nr_unvalidated;    /* operations since the last validation */
 	bool validation_failed;
 	uint64_t random_mix;        /* of the run's seed */
+	struct observer *observer;  /* NULL: nobody looks on */
 };
 
 typedef int (*exec_fn)(struct exec *x, const struct stmt *s, struct outcome *out);
@@ -112,5 +114,12 @@ int exec_load_dry(struct exec *x, const struct stmt *s) SP_MUST_CHECK;
 int exec_expect(struct exec *x, const struct stmt *s) SP_MUST_CHECK;
 int exec_expect_content(struct exec *x, const struct stmt *s) SP_MUST_CHECK;
 int exec_expect_frames(struct exec *x, const struct stmt *s) SP_MUST_CHECK;
+
+/* ---- exec_observe.c ------------------------------------------------------------------------ */
+
+int exec_observe_init(struct exec *x) SP_MUST_CHECK;
+void exec_observe_finish(struct exec *x);
+/* Tells the observer what there is after an operation. EXEC_STOP when it has seen enough. */
+int exec_observe(struct exec *x, const struct stmt *s, const struct outcome *out) SP_MUST_CHECK;
 
 #endif

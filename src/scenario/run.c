@@ -231,6 +231,8 @@ int scenario_run(const struct scenario *scenario, const struct scenario_options 
 	err = take_version(&x);
 	if (!err)
 		err = start(&x);
+	if (!err)
+		err = exec_observe_init(&x);
 	if (err && *result->error) {
 		/* told already */
 	} else if (err) {
@@ -251,6 +253,7 @@ int scenario_run(const struct scenario *scenario, const struct scenario_options 
 		take_totals(&x);
 		x.world.ops->destroy(x.world.backend);
 	}
+	exec_observe_finish(&x);
 	world_destroy(&x.world);
 	for (uint32_t i = 0; i < result->nr_expectations; i++)
 		result->nr_cannot += result->expectations[i].nr_cannot;

@@ -48,6 +48,7 @@
 #include "bits.h"
 #include "linux_version.h"
 #include "memory_image.h"
+#include "observe.h"
 
 /* ---- Limits, named in the messages that refuse what exceeds them -------- */
 
@@ -158,6 +159,9 @@ struct scenario_options {
 	uint64_t progress_operations;
 	bool (*progress)(void *arg, const struct scenario_progress *progress);
 	void *progress_arg;
+	/* Sees the machine after every operation (observe.h); NULL: nobody does. */
+	scenario_observe_fn observe;
+	void *observe_arg;
 };
 
 /* Defaults: full, seed 0, validate when built with debug level 2. */

@@ -255,6 +255,7 @@ int world_process_start(struct world *w, const struct stmt *s, const struct name
 		if (p->windows)
 			p->windows->nr_users++;
 	}
+	p->number = w->all ? w->all->number + 1 : 1;
 	p->next = w->all;
 	w->all = p;
 	slot = family_member(f, member, sizeof(*slot));

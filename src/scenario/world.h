@@ -57,6 +57,7 @@ struct window_table {
 struct process {
 	bool exited;
 	bool unsure;                /* dry: a process whose windows are not known */
+	uint32_t number;            /* in order of creation, whatever the name */
 	uint32_t exited_line;
 	struct backend_process *handle;
 	struct window_table *windows; /* NULL: none yet */
