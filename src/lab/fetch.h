@@ -2,12 +2,8 @@
 /*
  * Kernels from the Debian archive into the cache.
  *
- * apt does the work, and verifies the archive's signature and every package as it does for the system:
- * with lists, sources and caches of our own, so that the system's apt never hears of another suite. The
- * archive's address is the one that the system's apt has for Debian; the keys are the system's too.
- *
- * dpkg unpacks; of what it unpacks the kernel, its configuration and a few modules are kept. Nothing is
- * installed, and no root is needed.
+ * The archive is read by apt, which verifies what it verifies for the system (archive.h). Of what is
+ * unpacked the kernel, its configuration and a few modules are kept.
  *
  * Locks: none here; the cache's own keeps two fetches apart (cache.h).
  */

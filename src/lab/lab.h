@@ -7,7 +7,8 @@
  *   tool.c		other programs: found, run, listened to, never left behind
  *   debian.c		which packages hold which kernel: versions and package indexes
  *   cache.c		kernels on disk, checked by their checksums
- *   fetch.c		from the Debian archive into the cache, by apt
+ *   archive.c		a suite of the Debian archive, read by apt
+ *   fetch.c		kernels from there into the cache
  *   kernel_image.c	what a kernel file says of itself, and its modules
  *   kernel_unpack.c	what is packed in it
  *   elf_needs.c	what a module or a program needs beside itself
