@@ -36,6 +36,16 @@ const struct scenario_need *scenario_lacks(const struct scenario *sc, uint32_t v
 	return NULL;
 }
 
+const struct scenario_need *scenario_kills(const struct scenario *sc, uint32_t version)
+{
+	return sc->kills && linux_range_has(&sc->kills->kernels, version) ? sc->kills : NULL;
+}
+
+bool scenario_is_deadly(const struct scenario *sc)
+{
+	return sc->kills;
+}
+
 const struct scenario_difference *scenario_differences(const struct scenario *sc)
 {
 	return sc->differences;

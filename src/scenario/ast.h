@@ -149,6 +149,7 @@ struct range {
 	X(BROKEN, "broken", OP_PLAIN, "broken STRATEGY|linux... [\"why\"]") \
 	X(NEEDS, "needs", OP_PLAIN, "needs linux OP VERSION \"why\"") \
 	X(DIFFERS, "differs", OP_PLAIN, "differs linux OP VERSION [OBSERVABLE...] \"why\"") \
+	X(KILLS, "kills", OP_PLAIN, "kills linux [OP VERSION] \"why\"") \
 	X(FILE, "file", OP_FAIL, "file NAME PAGES [seed N]") \
 	X(PROCESS, "process", OP_FAIL, "process NAME [from core \"FILE\" | from pid N]") \
 	X(LET, "let", OP_PLAIN, "let NAME = EXPRESSION") \
@@ -334,6 +335,7 @@ struct scenario {
 	const char *why_linux;
 	struct scenario_need *needs;
 	struct scenario_difference *differences;
+	struct scenario_need *kills; /* what it says; NULL: nothing */
 	struct sp_config machine;   /* what `machine` lines say */
 };
 

@@ -76,6 +76,7 @@ struct backend_config {
 struct backend_ops {
 	const char *name;
 	unsigned int blind;
+	bool is_real; /* a scenario can kill it */
 	/* As which Linux it does, without a machine (linux_version.h). 0, or -errno: not known. */
 	int (*linux_version)(uint32_t *ret) SP_MUST_CHECK;
 

@@ -175,6 +175,7 @@ static int kernel_validate(struct backend *b, char *buf, size_t size)
 const struct backend_ops kernel_backend = {
 	.name = "kernel",
 	.blind = BACKEND_BLIND_REFCOUNT | BACKEND_BLIND_YOUNG | BACKEND_BLIND_DIRTY | BACKEND_BLIND_WRITABLE,
+	.is_real = true,
 	.linux_version = linux_version_running,
 	.create = kernel_create,
 	.destroy = kernel_destroy,

@@ -234,6 +234,8 @@ static int parse_statement(struct parser *p, struct blocks *blocks)
 		return parse_broken(p);
 	case OP_NEEDS:
 		return parse_needs(p);
+	case OP_KILLS:
+		return parse_kills(p);
 	case OP_DIFFERS:
 		return parse_differs(p);
 	case OP_UNDER:

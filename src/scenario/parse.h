@@ -118,6 +118,7 @@ int parse_strategies(struct parser *p, uint32_t *strategies, bool *with_linux) S
 int parse_linux_range(struct parser *p, struct linux_range *ret) SP_MUST_CHECK;
 int parse_broken(struct parser *p) SP_MUST_CHECK;
 int parse_needs(struct parser *p) SP_MUST_CHECK;
+int parse_kills(struct parser *p) SP_MUST_CHECK;
 int parse_differs(struct parser *p) SP_MUST_CHECK;
 int parse_machine(struct parser *p) SP_MUST_CHECK;
 

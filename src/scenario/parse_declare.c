@@ -162,6 +162,10 @@ static int parse_about_linux(struct parser *p, enum op op, struct linux_range *r
 	if (!accept_word(p, "linux"))
 		return parse_fail(p, p->pos, "expected linux and a version, found %s; usage: %s",
 				  found(p, buf, sizeof(buf)), op_table[op].usage);
+	if (op == OP_KILLS && (at_end(p) || p->line[p->pos] == '"')) {
+		*ret = LINUX_RANGE_ALL;
+		return 0;
+	}
 	return parse_linux_range(p, ret);
 }
 
@@ -203,6 +207,27 @@ int parse_needs(struct parser *p)
 		tail = &(*tail)->next;
 	*tail = need;
 	return 0;
+}
+
+int parse_kills(struct parser *p)
+{
+	struct scenario *sc = p->scenario;
+	struct scenario_need *kills = arena_alloc(p->arena, sizeof(*kills));
+	int err;
+
+	if (!kills)
+		return -ENOMEM;
+	if (sc->kills)
+		return parse_fail(p, p->stmt->pos, "line %u has said that already", sc->kills->line);
+	err = parse_about_linux(p, OP_KILLS, &kills->kernels);
+	if (err)
+		return err;
+	kills->line = p->line_nr;
+	kills->text = p->stmt->text;
+	err = parse_why(p, OP_KILLS, &kills->why);
+	if (!err)
+		sc->kills = kills;
+	return err;
 }
 
 static int parse_key(struct parser *p, struct scenario_difference *d)

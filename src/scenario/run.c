@@ -91,10 +91,18 @@ static int take_version(struct exec *x)
 		result->verdict = SCENARIO_ERROR;
 		return err;
 	}
+	linux_version_format(result->linux_version, version, sizeof(version));
+	need = scenario_kills(scenario, result->linux_version);
+	if (need && x->world.ops->is_real && !x->options->may_kill) {
+		snprintf(result->error, sizeof(result->error),
+			 "%.256s:%u: this is Linux %s, and would die: %.300s; samepage vm run gives it a guest to kill",
+			 scenario->path, need->line, version, need->text);
+		result->verdict = SCENARIO_CANNOT;
+		return BACKEND_CANNOT;
+	}
 	need = scenario_lacks(scenario, result->linux_version);
 	if (!need)
 		return 0;
-	linux_version_format(result->linux_version, version, sizeof(version));
 	snprintf(result->error, sizeof(result->error), "%.256s:%u: this is Linux %s: %.300s",
 		 scenario->path, need->line, version, need->text);
 	result->verdict = SCENARIO_CANNOT;

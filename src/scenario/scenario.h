@@ -110,6 +110,11 @@ struct scenario_need {
 /* The first need that this version does not meet; NULL: it can run. */
 const struct scenario_need *scenario_lacks(const struct scenario *scenario, uint32_t version);
 
+/* `kills linux "why"`: a real kernel of this version dies of it. NULL: it does not say so. */
+const struct scenario_need *scenario_kills(const struct scenario *scenario, uint32_t version);
+/* Of any version. */
+bool scenario_is_deadly(const struct scenario *scenario);
+
 /* `differs linux < 6.12 pages_sharing "why"`: of what is observed, these may differ from the
  * engine's on such a kernel; all, if there are none. */
 struct scenario_key {
@@ -144,6 +149,7 @@ struct scenario_progress {
 
 struct scenario_options {
 	enum sp_strategy strategy;
+	bool may_kill;            /* run also what the file says a real kernel dies of */
 	uint64_t seed;            /* changes all random contents; 0: as written */
 	bool validate;            /* recount everything after every operation */
 	bool no_audit;            /* do not compare the kernel's walks with the truth */

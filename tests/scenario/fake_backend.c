@@ -401,6 +401,7 @@ static int fake_validate(struct backend *b, char *buf, size_t size)
 
 const struct backend_ops fake_backend = {
 	.name = "fake",
+	.is_real = true,
 	.linux_version = fake_linux_version,
 	.create = fake_create,
 	.destroy = fake_destroy,

@@ -492,6 +492,20 @@ static void test_needs_linux(void **state)
 	assert_string_equal(result->error, "t.scn: the kernel does not tell its version: EINVAL");
 }
 
+static void test_kills_linux(void **state)
+{
+	static const char text[] = "kills linux >= 6.7 \"S99\"\nprocess a\n";
+
+	(void)state;
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 7), text), SCENARIO_CANNOT);
+	assert_string_equal(result->error, "t.scn:1: this is Linux 6.7, and would die: kills linux >= 6.7 \"S99\"; "
+					   "samepage vm run gives it a guest to kill");
+	assert_string_equal(fake_log(), "");
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 1), text), SCENARIO_HELD);
+	options.may_kill = true;
+	assert_int_equal(verdict_on(LINUX_VERSION(6, 7), text), SCENARIO_HELD);
+}
+
 static void test_under_linux(void **state)
 {
 	static const char text[] =
@@ -694,7 +708,7 @@ static void test_seed(void **state)
 
 /* ---- Out of memory --------------------------------------------------------------------------------------- */
 
-static const char sweep[] = "needs linux >= 6.1 \"a\"\ndiffers linux < 6.12 ksm_stat rss # b\n"
+static const char sweep[] = "needs linux >= 6.1 \"a\"\nkills linux < 6.1 \"c\"\ndiffers linux < 6.12 ksm_stat rss # b\n"
 			    "file F 4\nprocess a\na: map x 4\na: window y{2} 1\nfor i in 0..2\na: fork c{i}\nc{i}: window z 1\nend\n"
 			    "a: hold x[0] as h\nlet n = 3\nexpect n == 3\nexpect same a:x[0]\nexpect different a:x\ndrop h\nc1: exit\n";
 
@@ -774,6 +788,7 @@ int main(void)
 		TEST(expectations_count_rounds),
 		TEST(declared_broken),
 		TEST(needs_linux),
+		TEST(kills_linux),
 		TEST(under_linux),
 		TEST(audited_misses),
 		TEST(linux_misses_are_declared),

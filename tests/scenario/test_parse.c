@@ -347,6 +347,29 @@ static bool lacks(const char *range, uint32_t version)
 	return ret;
 }
 
+static void test_kills(void **state)
+{
+	struct scenario *sc = parsed("kills linux \"it walks freed memory\"\nprocess a\n");
+
+	(void)state;
+	assert_true(scenario_is_deadly(sc));
+	assert_int_equal(scenario_kills(sc, LINUX_VERSION(6, 1))->line, 1);
+	assert_string_equal(scenario_kills(sc, LINUX_VERSION(9, 9))->why, "it walks freed memory");
+	scenario_destroy(sc);
+
+	sc = parsed("kills linux >= 6.12 < 7.2 # a fact\nprocess a\n");
+	assert_true(scenario_is_deadly(sc));
+	assert_null(scenario_kills(sc, LINUX_VERSION(6, 11)));
+	assert_string_equal(scenario_kills(sc, LINUX_VERSION(6, 12))->why, "a fact");
+	assert_null(scenario_kills(sc, LINUX_VERSION(7, 2)));
+	scenario_destroy(sc);
+
+	sc = parsed("process a\n");
+	assert_false(scenario_is_deadly(sc));
+	assert_null(scenario_kills(sc, LINUX_VERSION(7, 2)));
+	scenario_destroy(sc);
+}
+
 static void test_needs(void **state)
 {
 	struct scenario *sc = parsed("# T\nneeds linux >= 6.4 \"merge-any\"\n"
@@ -581,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_declarations),
 		cmocka_unit_test(test_linux_versions),
 		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_kills),
 		cmocka_unit_test(test_differs),
 		cmocka_unit_test(test_constants),
 		cmocka_unit_test(test_names),
