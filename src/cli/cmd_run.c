@@ -62,6 +62,29 @@ static void on_trace(void *arg, const char *line)
 		puts(line);
 }
 
+/* Before anything runs, for steps come while it does. */
+static void print_steps_head(const struct run_report *report, const struct run_options *o,
+			     enum sp_strategy strategy, bool first, bool many)
+{
+	const char *title = scenario_title(report->scenario);
+
+	if (o->steps == STEPS_LINES)
+		printf("# %s\n", scenario_path(report->scenario));
+	if (o->steps != STEPS_PEOPLE)
+		return;
+	if (first)
+		printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
+	if (many)
+		printf("%s  %s:\n", first ? "" : "\n", sp_strategy_name(strategy));
+}
+
+static void print_steps_end(const struct scenario_result *r)
+{
+	printf(". %d %s%s%s\n", scenario_verdict_exit_status(r->verdict),
+	       scenario_verdict_text(r->verdict), *r->error ? ": " : "", r->error);
+	fflush(stdout);
+}
+
 /* What was tried before is worth a report. */
 static bool stopped_halfway(const struct scenario_result *r)
 {
@@ -78,10 +101,13 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES && !interrupted(); s++) {
 		struct watched w = {report->scenario, s, nr > 1, o->kernel};
 		struct scenario_options options;
+		struct steps steps;
 		int err;
 
 		if (!o->strategies[s])
 			continue;
+		print_steps_head(report, o, s, !run_baseline(report), nr > 1);
+		steps_init(&steps, o->steps);
 		scenario_options_init(&options);
 		options.strategy = s;
 		options.seed = o->seed;
@@ -99,7 +125,15 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 			options.trace = on_trace;
 			options.trace_arg = &w;
 		}
+		if (o->steps) {
+			options.observe = steps_observe;
+			options.observe_arg = &steps;
+		}
 		err = scenario_run(report->scenario, &options, &report->results[s]);
+		if (!err)
+			err = steps.err;
+		report->steps[s] = json_object_get(steps.list);
+		steps_destroy(&steps);
 		if (err) {
 			complain("%s: %s", scenario_path(report->scenario), errno_name(err));
 			report->exit_status = EXIT_USAGE;
@@ -108,6 +142,8 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		report->exit_status =
 			worse_exit_status(report->exit_status,
 					  scenario_verdict_exit_status(report->results[s]->verdict));
+		if (o->steps == STEPS_LINES)
+			print_steps_end(report->results[s]);
 		/* A mistake that only running can find has nothing to do with the strategy. */
 		if (report->results[s]->error[0] && !interrupted() &&
 		    !stopped_halfway(report->results[s])) {
@@ -122,8 +158,10 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 
 static void report_destroy(struct run_report *report)
 {
-	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
+	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++) {
 		scenario_result_destroy(report->results[s]);
+		json_object_put(report->steps[s]);
+	}
 }
 
 static int run_files(char **paths, unsigned int nr, const struct run_options *o)
@@ -156,12 +194,12 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	for (unsigned int i = 0; i < nr && parsed && !interrupted(); i++) {
 		struct run_report report = {.scenario = scenarios[i]};
 
+		if (i && !o->json && o->steps != STEPS_LINES)
+			putchar('\n');
 		if (run_all(&report, o) && run_baseline(&report)) {
-			if (i && !o->json)
-				putchar('\n');
 			if (o->json)
 				json_object_array_add(list, run_json(&report, o));
-			else
+			else if (o->steps != STEPS_LINES)
 				run_print_people(&report, o);
 		}
 		status = worse_exit_status(status, report.exit_status);
@@ -191,7 +229,7 @@ struct arguments {
 	unsigned int nr_paths;
 };
 
-enum { KEY_STRATEGY = 256, KEY_ON, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE };
+enum { KEY_STRATEGY = 256, KEY_ON, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE, KEY_STEPS };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -215,6 +253,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_TIMING:
 		a->options.no_timing = true;
+		return 0;
+	case KEY_STEPS:
+		a->options.steps = STEPS_PEOPLE;
+		if (arg && !strcmp(arg, "lines"))
+			a->options.steps = STEPS_LINES;
+		else if (arg && strcmp(arg, "people") != 0) {
+			complain("run: --steps=%s: for people, or as lines (for programs)", arg);
+			return EINVAL;
+		}
 		return 0;
 	case KEY_TRACE:
 		a->options.trace = true;
@@ -245,6 +292,10 @@ int cmd_run(int argc, char **argv)
 		 0},
 		{"no-timing", KEY_NO_TIMING, NULL, 0,
 		 "leave measured times out: the same output every time", 0},
+		{"steps", KEY_STEPS, "FORM", OPTION_ARG_OPTIONAL,
+		 "print what each operation changed; under full, unless strategies are named. FORM: "
+		 "people (the default), lines",
+		 0},
 		{"trace", KEY_TRACE, NULL, 0,
 		 "print one line for each event, under tracepoint names", 0},
 		{0},
@@ -259,6 +310,7 @@ int cmd_run(int argc, char **argv)
 		"  samepage run scenarios/mremap-move.scn\n"
 		"  samepage run --strategy direct --strategy full my.scn\n"
 		"  samepage run --strategy index --trace my.scn\n"
+		"  samepage run --steps my.scn\n"
 		"  sudo samepage run --on kernel my.scn\n"
 		"  samepage run --json *.scn | jq '.[].strategies[].verdict'\n\n"
 		"Exit status: 0 all held, 1 an expectation or a walk failed, 2 wrong file or "
@@ -277,7 +329,14 @@ int cmd_run(int argc, char **argv)
 			 a.chosen ? "strategy" : "trace");
 		return EXIT_USAGE;
 	}
-	if (a.options.kernel)
+	if (a.options.json && a.options.steps == STEPS_LINES) {
+		complain("run: --steps=lines and --json do not go together: both write to standard "
+			 "output");
+		return EXIT_USAGE;
+	}
+	if (a.options.json && a.options.steps)
+		a.options.steps = STEPS_JSON;
+	if (a.options.kernel || (a.options.steps && !a.chosen))
 		a.options.strategies[SP_STRATEGY_FULL] = true;
 	else if (!a.chosen)
 		(void)choose_strategies("all", a.options.strategies);

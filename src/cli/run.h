@@ -10,17 +10,20 @@
 
 #include "cli.h"
 #include "scenario.h"
+#include "steps.h"
 
 struct run_report {
 	const struct scenario *scenario;
 	struct scenario_result
 		*results[SP_NR_STRATEGIES]; /* in order of strategies; NULL: not run */
+	struct json_object *steps[SP_NR_STRATEGIES]; /* of the same runs; NULL unless asked for */
 	int exit_status;
 };
 
 struct run_options {
 	bool strategies[SP_NR_STRATEGIES];
 	bool json, no_timing, trace;
+	enum steps_form steps;
 	bool kernel; /* on the running kernel: one result, full's */
 	uint64_t seed;
 };

@@ -155,10 +155,16 @@ struct json_object *run_json(const struct run_report *report, const struct run_o
 	if (base->nr_loads)
 		json_object_object_add(o, "loads", json_loads(base));
 	for (unsigned int s = 0; s < SP_NR_STRATEGIES; s++)
-		if (report->results[s])
-			json_object_array_add(list, json_result(report->results[s],
-								report->results[SP_STRATEGY_FULL],
-								options));
+		if (report->results[s]) {
+			struct json_object *result =
+				json_result(report->results[s], report->results[SP_STRATEGY_FULL],
+					    options);
+
+			if (report->steps[s])
+				json_object_object_add(result, "steps",
+						       json_object_get(report->steps[s]));
+			json_object_array_add(list, result);
+		}
 	json_object_object_add(o, "strategies", list);
 	return o;
 }

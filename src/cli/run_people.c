@@ -247,7 +247,10 @@ void run_print_people(const struct run_report *report, const struct run_options 
 	const char *title = scenario_title(report->scenario);
 	bool separated = false;
 
-	printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
+	if (o->steps)
+		putchar('\n');
+	else
+		printf("%s%s%s\n", scenario_path(report->scenario), *title ? ": " : "", title);
 	print_loads(base);
 	print_expectations(base);
 	if (o->kernel)

@@ -83,6 +83,37 @@ int observation_begin(struct observation *o, uint64_t operation, uint32_t line, 
 	return add_word(o, text, &o->text);
 }
 
+/* Texts that were replaced stay where they are; from time to time, only the others are kept. */
+static int drop_old_words(struct observation *o)
+{
+	struct observation fresh;
+	int err;
+
+	observation_init(&fresh, o->mem);
+	err = observation_begin(&fresh, o->operation, o->line, "");
+	for (uint32_t i = 0; !err && i < o->nr; i++)
+		err = observation_add(&fresh, observation_key(o, i), observation_value(o, i));
+	if (err) {
+		observation_destroy(&fresh);
+		return err;
+	}
+	fresh.live_bytes = fresh.nr_word_bytes;
+	observation_destroy(o);
+	*o = fresh;
+	return 0;
+}
+
+int observation_go_on(struct observation *o, uint64_t operation, uint32_t line, const char *text)
+{
+	int err = o->nr_word_bytes > 4 * o->live_bytes + FIRST_WORD_ROOM ? drop_old_words(o) : 0;
+
+	if (err)
+		return err;
+	o->operation = operation;
+	o->line = line;
+	return add_word(o, text, &o->text);
+}
+
 int observation_add(struct observation *o, const char *key, const char *value)
 {
 	struct observed observed;
@@ -123,6 +154,16 @@ int observation_set(struct observation *o, const char *key, const char *value)
 	if (!err)
 		o->list[i].value = at;
 	return err;
+}
+
+void observation_remove(struct observation *o, const char *key)
+{
+	uint32_t i;
+
+	if (!find(o, key, &i))
+		return;
+	o->nr--;
+	memmove(&o->list[i], &o->list[i + 1], (o->nr - i) * sizeof(o->list[0]));
 }
 
 int observation_copy(struct observation *to, const struct observation *from)

@@ -75,6 +75,7 @@ struct observation {
 	struct observed *list;
 	char *words;
 	uint32_t nr_word_bytes, word_room;
+	uint32_t live_bytes; /* of the words, when those of old values were last thrown away */
 };
 
 /* Called after every operation of a run, not after expectations; true ends the run. */
@@ -86,9 +87,13 @@ void observation_destroy(struct observation *o);
 /* Empties it, for another operation. */
 int observation_begin(struct observation *o, uint64_t operation, uint32_t line,
 		      const char *text) SP_MUST_CHECK;
+/* The same, but everything keeps its value until it is set. */
+int observation_go_on(struct observation *o, uint64_t operation, uint32_t line,
+		      const char *text) SP_MUST_CHECK;
 int observation_add(struct observation *o, const char *key, const char *value) SP_MUST_CHECK;
 /* Changes the value of a key, or adds it behind all others. */
 int observation_set(struct observation *o, const char *key, const char *value) SP_MUST_CHECK;
+void observation_remove(struct observation *o, const char *key);
 /* `to` has been initialised and keeps its account; on -ENOMEM it is empty. */
 int observation_copy(struct observation *to, const struct observation *from) SP_MUST_CHECK;
 

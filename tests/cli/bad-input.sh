@@ -139,6 +139,12 @@ seeds="must be a whole number from 0 to 18446744073709551615"
 for seed in -1 x 1x 1.5 '' ' 1' 18446744073709551616 0x; do
 	refuses "the seed '$seed'" "samepage: --seed $seed: $seeds" run --seed "$seed" good.scn
 done
+refuses "a form of steps" \
+	"samepage: run: --steps=colour: for people, or as lines (for programs)" \
+	run --steps=colour good.scn
+refuses "JSON with lines" \
+	"samepage: run: --steps=lines and --json do not go together: both write to standard output" \
+	run --json --steps=lines good.scn
 refuses "JSON with a trace" \
 	"samepage: run: --trace and --json do not go together: both write to standard output" \
 	run --json --trace good.scn

@@ -18,6 +18,11 @@ golden json run --no-timing --json scenarios/mremap-move.scn
 golden trace run --no-timing --trace --strategy index scenarios/mremap-move.scn
 golden trace-all run --no-timing --trace scenarios/v05-swapin-as-it-is.scn
 
+golden steps run --no-timing --steps scenarios/18-fork-after-merging.scn
+golden steps-two run --no-timing --steps --strategy index --strategy full scenarios/v06-swapin-elsewhere.scn
+golden steps-json run --no-timing --steps --json scenarios/mremap-move.scn
+golden steps-lines run --steps=lines scenarios/18-fork-after-merging.scn
+
 # Expectations that do not hold, once and in a loop; an operation that fails; a
 # strategy that misses a page and is not declared broken.
 scenario failing.scn '# Nothing here holds' \

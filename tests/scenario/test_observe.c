@@ -9,9 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "observe_text.h"
 #include "scenario.h"
 
 #define MAX_SEEN 72
@@ -350,6 +352,107 @@ static void test_set(void **state)
 	assert_string_equal(observation_find(&seen[0], "c"), "new");
 }
 
+/* ---- As lines ------------------------------------------------------------------------------ */
+
+static bool write_lines(void *arg, const struct observation *o)
+{
+	assert_int_equal(observe_write(arg, o), 0);
+	return keep(NULL, o);
+}
+
+/* Runs it, and *text is what was written. */
+static void run_lines(const char *scenario_text, char **text)
+{
+	struct scenario_options options;
+	struct diagnostics diagnostics;
+	struct observe_writer writer;
+	size_t size;
+	FILE *out = open_memstream(text, &size);
+
+	assert_non_null(out);
+	observe_writer_init(&writer, &mem, out);
+	scenario_options_init(&options);
+	options.observe = write_lines;
+	options.observe_arg = &writer;
+	assert_int_equal(scenario_parse_text("t.scn", scenario_text, strlen(scenario_text), &diagnostics,
+					     &scenario), 0);
+	assert_int_equal(scenario_run(scenario, &options, &result), 0);
+	observe_writer_destroy(&writer);
+	assert_int_equal(fclose(out), 0);
+}
+
+static const char forks[] = "process a\na: map x 3\na: fill x 5\na: madvise x mergeable\nscan 2\n"
+			    "a: fork b\nb: fill x[1] 6\na: exit\nprocess a\na: map y 1\nb: munmap x[0]\n";
+
+static void test_lines_there_and_back(void **state)
+{
+	struct observation_difference d;
+	struct observe_reader reader;
+	uint32_t at;
+	char *text;
+
+	(void)state;
+	run_lines(forks, &text);
+	assert_memory_equal(text, "@ 1 1 full process a\n= outcome 0\n", 33);
+	observe_reader_init(&reader, &mem, text);
+	for (unsigned int i = 0; i < nr_seen; i++) {
+		assert_int_equal(observe_read(&reader), 1);
+		assert_int_equal(reader.now->operation, seen[i].operation);
+		assert_int_equal(reader.now->line, seen[i].line);
+		assert_string_equal(observation_text(reader.now), observation_text(&seen[i]));
+		at = 0;
+		assert_false(observation_differs(reader.now, &seen[i], &at, &d));
+		assert_int_equal(reader.now->nr, seen[i].nr);
+	}
+	assert_int_equal(observe_read(&reader), 0);
+	assert_string_equal(reader.at, "");
+	observe_reader_destroy(&reader);
+	free(text);
+}
+
+/* Whoever wrote it died: what has no end is not read. */
+static void test_lines_cut_off(void **state)
+{
+	char *text;
+
+	(void)state;
+	run_lines(forks, &text);
+	for (size_t length = strlen(text); length--;) {
+		struct observe_reader reader;
+		unsigned int nr = 0;
+		char *copy = strndup(text, length);
+
+		assert_non_null(copy);
+		observe_reader_init(&reader, &mem, copy);
+		while (observe_read(&reader) == 1)
+			nr++;
+		assert_true(nr < nr_seen);
+		assert_true(*reader.at == '@' || !*reader.at);
+		observe_reader_destroy(&reader);
+		free(copy);
+	}
+	free(text);
+}
+
+static void test_lines_that_are_none(void **state)
+{
+	static const char *const wrong[] = {
+		"@ 1 full process a\n;\n", "@ 1 2 half process a\n;\n", "@ x 2 full y\n;\n",
+		"@ 1 2 full y\n= key\n;\n", "@ 1 2 full y\nkey value\n;\n", "@ 1 2 full y\n\n;\n",
+	};
+	struct observe_reader reader;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		char *copy = strdup(wrong[i]);
+
+		observe_reader_init(&reader, &mem, copy);
+		assert_int_equal(observe_read(&reader), -EPROTO);
+		observe_reader_destroy(&reader);
+		free(copy);
+	}
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -358,6 +461,7 @@ int main(void)
 		T(test_nodes_where_there_are_several), T(test_processes_come_and_go), T(test_flags_of_vmas),
 		T(test_limit_of_pages), T(test_limit_of_processes), T(test_observer_ends_the_run), T(test_no_memory),
 		T(test_agreement), T(test_differences), T(test_changes), T(test_set),
+		T(test_lines_there_and_back), T(test_lines_cut_off), T(test_lines_that_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
