@@ -11,6 +11,8 @@
  *   fetch.c		kernels from there into the cache
  *   kernel_image.c	what a kernel file says of itself, and its modules
  *   kernel_unpack.c	what is packed in it
+ *   kernel_source.c	a kernel's source, from the archive
+ *   kernel_build.c	kernels of our own making, of that source or of another
  *   elf_needs.c	what a module or a program needs beside itself
  *   cpio.c		the archive format of an initramfs
  *   initramfs.c	what a guest is given: the command, its libraries, modules, scenarios

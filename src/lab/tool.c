@@ -15,6 +15,7 @@
 
 #define USUAL_PLACES "/usr/local/bin:/usr/bin:/bin"
 #define POLL_MS	     200
+#define PATIENCE_MS  1000 /* with a program that is asked to end */
 
 static bool find_in(const char *places, const char *name, char *path, size_t bytes)
 {
@@ -128,21 +129,27 @@ static const char *base_name(const char *path)
 }
 
 /* The last line that says something; but of apt, which ends with advice, the first error. */
-static const char *last_words(struct text *said)
+static void last_words(const char *said, char *last, size_t bytes)
 {
-	char *at = said->data, *line;
-	const char *last = "";
+	*last = 0;
+	for (const char *line = said; *line;) {
+		size_t length = strcspn(line, "\n"), shown = length;
 
-	while ((line = next_line(&at))) {
-		line[strcspn(line, "\r")] = 0;
-		if (*line && strncmp(last, "E: ", 3) != 0)
-			last = line;
+		while (shown && line[shown - 1] == '\r')
+			shown--;
+		if (!strncmp(line, "E: ", 3) && shown > 3) {
+			snprintf(last, bytes, "%.*s", (int)shown - 3, line + 3);
+			return;
+		}
+		if (shown)
+			snprintf(last, bytes, "%.*s", (int)shown, line);
+		line += length + (line[length] == '\n');
 	}
-	return strncmp(last, "E: ", 3) ? last : last + 3;
 }
 
 /* Until both streams have ended. */
-static int listen_to(struct lab *lab, struct pollfd *files, struct text *const *texts)
+static int listen_to(struct lab *lab, struct pollfd *files, struct text *const *texts,
+		     const struct tool_ears *ears)
 {
 	while (files[0].fd >= 0 || files[1].fd >= 0) {
 		int n = poll(files, 2, POLL_MS);
@@ -162,15 +169,34 @@ static int listen_to(struct lab *lab, struct pollfd *files, struct text *const *
 				files[i].fd = -1;
 			else if (texts[i] && text_add(texts[i], data, (size_t)got))
 				return lab_fail(lab, -ENOMEM, "out of memory");
+			if (got > 0 && !i && ears->heard)
+				ears->heard(ears->arg, texts[0]);
 		}
 	}
 	return 0;
 }
 
-int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct text *out)
+/* What it started too; it may not be apart yet itself. A make that is killed leaves half a file. */
+static void end_all(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	kill(-pid, SIGTERM);
+	kill(pid, SIGTERM);
+	for (int ms = 0; ms < PATIENCE_MS; ms += 10) {
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid)
+			break;
+		usleep(10000);
+	}
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+}
+
+int tool_hear(struct lab *lab, const char *const argv[], const char *dir,
+	      const struct tool_ears *ears)
 {
 	int out_pipe[2], err_pipe[2], status = 0, err;
-	struct text said, *texts[] = {out, &said};
+	struct text own, *said = ears->err ? ears->err : &own, *texts[] = {ears->out, said};
 	struct pollfd files[2];
 	pid_t pid;
 
@@ -182,7 +208,7 @@ int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct 
 		close(out_pipe[1]);
 		return err;
 	}
-	text_init(&said, lab->mem);
+	text_init(&own, lab->mem);
 	err = tool_start(lab, argv, dir, &(struct tool_files){-1, out_pipe[1], err_pipe[1], NULL},
 			 true, &pid);
 	close(out_pipe[1]);
@@ -190,23 +216,26 @@ int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct 
 	if (!err) {
 		files[0] = (struct pollfd){out_pipe[0], POLLIN, 0};
 		files[1] = (struct pollfd){err_pipe[0], POLLIN, 0};
-		err = listen_to(lab, files, texts);
-		if (err) {
-			/* What it started too; it may not be apart yet itself. */
-			kill(-pid, SIGKILL);
-			kill(pid, SIGKILL);
-		}
+		err = listen_to(lab, files, texts, ears);
+		if (err)
+			end_all(pid);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		if (!err && status) {
-			const char *words = last_words(&said);
+			char last[512];
 
+			last_words(text_string(said), last, sizeof(last));
 			err = lab_fail(lab, -EIO, "%s failed%s%s", base_name(argv[0]),
-				       *words ? ": " : "", words);
+				       *last ? ": " : "", last);
 		}
 	}
 	close(out_pipe[0]);
 	close(err_pipe[0]);
-	text_destroy(&said);
+	text_destroy(&own);
 	return err;
+}
+
+int tool_run(struct lab *lab, const char *const argv[], const char *dir, struct text *out)
+{
+	return tool_hear(lab, argv, dir, &(struct tool_ears){.out = out});
 }

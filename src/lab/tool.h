@@ -37,10 +37,22 @@ struct tool_files {
 int tool_start(struct lab *lab, const char *const argv[], const char *dir,
 	       const struct tool_files *files, bool apart, pid_t *ret) SP_MUST_CHECK;
 
+/* What is heard of it while it runs; each may be NULL. */
+struct tool_ears {
+	struct text *out, *err;
+	/* Some more was added to *out, which must not be NULL then. */
+	void (*heard)(void *arg, const struct text *out);
+	void *arg;
+};
+
 /*
- * Runs it to its end, in `dir` where that is not NULL; its output is added to *out, which may be
- * NULL. -EIO when it failed, with its last words in lab->msg; -EINTR when it was stopped.
+ * Runs it to its end, in `dir` where that is not NULL. -EIO when it failed, with its last words in
+ * lab->msg; -EINTR when it was stopped: it was asked to end, with all that it started, had a second to
+ * put away what is half done, and was killed then.
  */
+int tool_hear(struct lab *lab, const char *const argv[], const char *dir,
+	      const struct tool_ears *ears) SP_MUST_CHECK;
+/* The same; its output is added to *out, which may be NULL. */
 int tool_run(struct lab *lab, const char *const argv[], const char *dir,
 	     struct text *out) SP_MUST_CHECK;
 
