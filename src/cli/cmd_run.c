@@ -80,6 +80,8 @@ static void print_steps_head(const struct run_report *report, const struct run_o
 
 static void print_steps_end(const struct scenario_result *r)
 {
+	for (uint32_t i = 0; i < r->nr_failures_listed; i++)
+		printf("! %s\n", r->failures[i].text);
 	printf(". %d %s%s%s\n", scenario_verdict_exit_status(r->verdict),
 	       scenario_verdict_text(r->verdict), *r->error ? ": " : "", r->error);
 	fflush(stdout);
@@ -107,7 +109,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		if (!o->strategies[s])
 			continue;
 		print_steps_head(report, o, s, !run_baseline(report), nr > 1);
-		steps_init(&steps, o->steps);
+		steps_init(&steps, o->steps, stdout);
 		scenario_options_init(&options);
 		options.strategy = s;
 		options.seed = o->seed;

@@ -15,12 +15,12 @@
 /* Words of a page: "present ksm f1 n0 0x77" */
 #define PAGE_WORDS 5
 
-void steps_init(struct steps *steps, enum steps_form form)
+void steps_init(struct steps *steps, enum steps_form form, FILE *lines)
 {
 	*steps = (struct steps){.form = form};
 	mem_init(&steps->mem);
 	observation_init(&steps->last, &steps->mem);
-	observe_writer_init(&steps->writer, &steps->mem, stdout);
+	observe_writer_init(&steps->writer, &steps->mem, lines);
 	if (form == STEPS_JSON)
 		steps->list = json_object_new_array();
 }

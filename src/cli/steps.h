@@ -3,7 +3,7 @@
  * What each operation of a run changed, of what is to be seen (observe.h): printed for people
  * while it happens, collected as JSON, or written as lines for another samepage.
  *
- *	steps_init(&steps, STEPS_PEOPLE);
+ *	steps_init(&steps, STEPS_PEOPLE, stdout);
  *	options.observe = steps_observe;
  *	options.observe_arg = &steps;
  *	err = scenario_run(...);
@@ -32,7 +32,8 @@ struct steps {
 	int err;                  /* why the observer ended the run; 0 */
 };
 
-void steps_init(struct steps *steps, enum steps_form form);
+/* Lines go to `lines`, whose end is the caller's. */
+void steps_init(struct steps *steps, enum steps_form form, FILE *lines);
 void steps_destroy(struct steps *steps);
 bool steps_observe(void *arg, const struct observation *o);
 
