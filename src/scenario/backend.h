@@ -71,6 +71,12 @@ struct backend_config {
 	/* Why something is BACKEND_CANNOT; and what is to be told when all is over. "" at first. */
 	char *reason, *remark;
 	size_t reason_bytes, remark_bytes;
+	/*
+	 * Called a few times a second while something is waited for; true: it is to end, with -EINTR. NULL:
+	 * nobody hurries.
+	 */
+	bool (*stop)(void *arg);
+	void *stop_arg;
 };
 
 struct backend_ops {

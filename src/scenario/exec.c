@@ -211,6 +211,23 @@ static int judge(struct exec *x, const struct stmt *s, const struct outcome *out
 	return names_what_it_makes(s) ? EXEC_STOP : 0;
 }
 
+static int interrupted(struct exec *x)
+{
+	return world_fail(&x->world, x->current, x->current->pos, "interrupted");
+}
+
+bool exec_stop(void *arg)
+{
+	struct exec *x = arg;
+	struct scenario_progress progress = { .nr_operations = x->result->nr_operations };
+
+	if (!x->options->progress || !x->current)
+		return false;
+	progress.line = x->current->line;
+	x->stopped = x->options->progress(x->options->progress_arg, &progress);
+	return x->stopped;
+}
+
 static int report_progress(struct exec *x)
 {
 	struct scenario_progress progress = {
@@ -225,7 +242,7 @@ static int report_progress(struct exec *x)
 		progress.simulated_ms = (uint64_t)now;
 	if (!x->options->progress(x->options->progress_arg, &progress))
 		return 0;
-	return world_fail(&x->world, x->current, x->current->pos, "interrupted");
+	return interrupted(x);
 }
 
 static uint64_t progress_operations(const struct exec *x)
@@ -245,6 +262,8 @@ static int exec_operation(struct exec *x, const struct stmt *s)
 		return err == EXEC_DRY ? 0 : err;
 	if (err == EXEC_CANNOT)
 		return cannot(x, s);
+	if (!err && x->stopped)
+		return interrupted(x);
 	if (err)
 		return err;
 	x->last = out;

@@ -58,6 +58,7 @@ struct exec {
 	bool validation_failed;
 	uint64_t random_mix;        /* of the run's seed */
 	struct observer *observer;  /* NULL: nobody looks on */
+	bool stopped;               /* while the backend waited */
 };
 
 typedef int (*exec_fn)(struct exec *x, const struct stmt *s, struct outcome *out);
@@ -67,6 +68,8 @@ extern const exec_fn exec_machine_fns[NR_OPS];
 /* ---- exec.c ------------------------------------------------------------------ */
 
 int exec_block(struct exec *x, const struct stmt *first) SP_MUST_CHECK;
+/* The backend's stop(); arg is the struct exec. */
+bool exec_stop(void *arg);
 /* Something did not hold. */
 void exec_failure(struct exec *x, const struct stmt *s, uint32_t pos, const char *fmt, ...)
 	SP_PRINTF(4, 5);

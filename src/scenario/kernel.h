@@ -110,10 +110,16 @@ struct backend {
 	/* The interpreter's: why something cannot be done, and what it should be told. */
 	char *reason, *remark;
 	size_t reason_bytes, remark_bytes;
+	bool (*stop)(void *arg);
+	void *stop_arg;
+	uint64_t asked_ns; /* last time */
 };
 
 /* Says why; returns BACKEND_CANNOT. */
 int kernel_cannot(struct backend *b, const char *fmt, ...) SP_PRINTF(2, 3);
+
+/* In every loop that waits: true when it is to end, with -EINTR. */
+bool kernel_stopped(struct backend *b);
 
 /* ---- kernel_process.c ----------------------------------------------------------- */
 

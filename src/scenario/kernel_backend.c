@@ -14,6 +14,8 @@
 #include "proc_text.h"
 
 #define GET_MEMORY_MERGE 68
+/* Whoever is asked draws a line on a terminal, too. */
+#define ASK_NS UINT64_C(50000000)
 
 int kernel_cannot(struct backend *b, const char *fmt, ...)
 {
@@ -24,6 +26,16 @@ int kernel_cannot(struct backend *b, const char *fmt, ...)
 		vsnprintf(b->reason, b->reason_bytes, fmt, ap);
 	va_end(ap);
 	return BACKEND_CANNOT;
+}
+
+bool kernel_stopped(struct backend *b)
+{
+	uint64_t now_ns = clock_measure_ns();
+
+	if (!b->stop || now_ns - b->asked_ns < ASK_NS)
+		return false;
+	b->asked_ns = now_ns;
+	return b->stop(b->stop_arg);
 }
 
 /* ---- What the machine of the scenario asks for -------------------------------------- */
@@ -135,6 +147,8 @@ static int kernel_create(const struct backend_config *config, struct backend **r
 	b->reason_bytes = config->reason_bytes;
 	b->remark = config->remark;
 	b->remark_bytes = config->remark_bytes;
+	b->stop = config->stop;
+	b->stop_arg = config->stop_arg;
 	content_store_init(&b->store, &b->mem, PAGE_SIZE);
 	err = take_over(b, &config->machine);
 	if (err) {

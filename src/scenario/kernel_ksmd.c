@@ -142,7 +142,7 @@ static bool is_asleep(char state_now)
 }
 
 /* 0 when it has gone to sleep; -ETIMEDOUT. */
-static int wait_asleep(const struct backend *b)
+static int wait_asleep(struct backend *b)
 {
 	uint64_t deadline_ns = after_ms(PASS_MS);
 
@@ -153,6 +153,8 @@ static int wait_asleep(const struct backend *b)
 	while (!is_asleep(state(b))) {
 		if (clock_measure_ns() > deadline_ns)
 			return -ETIMEDOUT;
+		if (kernel_stopped(b))
+			return -EINTR;
 		pause_ns(100000);
 	}
 	return 0;
@@ -189,6 +191,8 @@ static int finish_pass(struct backend *b, int64_t before)
 			kernel_cannot(b, "ksmd did not finish a pass in %d s", PASS_MS / 1000);
 			return -ETIMEDOUT;
 		}
+		if (kernel_stopped(b))
+			return -EINTR;
 		if (counter("pages_scanned", &now))
 			now = 0; /* not on older kernels */
 		if (now != last)
@@ -283,7 +287,7 @@ int kernel_scan(struct backend *b, uint64_t passes)
 	if (err == -EAGAIN)
 		return err;
 	for (uint64_t i = 0; !err && i < passes; i++)
-		err = one_pass(b);
+		err = kernel_stopped(b) ? -EINTR : one_pass(b);
 	end_err = end_passes(b, &batch);
 	return err ? err : end_err;
 }
@@ -343,7 +347,7 @@ int64_t kernel_scan_until_stable(struct backend *b, uint64_t max_passes)
 	if (!err)
 		err = read_figures(&before);
 	while (!err && passes < max_passes && same < 2) {
-		err = one_pass(b);
+		err = kernel_stopped(b) ? -EINTR : one_pass(b);
 		if (err == -EAGAIN && passes) {
 			err = 0;
 			break;
@@ -372,8 +376,10 @@ int kernel_run_for_ms(struct backend *b, uint64_t ms)
 	kernel_pages_changed(b);
 	if (!err && runs)
 		err = knob_write("run", "1");
-	while (!err && clock_measure_ns() < until_ns)
+	while (!err && clock_measure_ns() < until_ns) {
 		pause_ns((long)MIN(until_ns - clock_measure_ns(), UINT64_C(100000000)));
+		err = kernel_stopped(b) ? -EINTR : 0;
+	}
 	if (!err && runs)
 		err = knob_write("run", "0");
 	if (!err && runs)

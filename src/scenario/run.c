@@ -123,6 +123,8 @@ static int start(struct exec *x)
 		.reason_bytes = sizeof(x->reason),
 		.remark = x->result->remark,
 		.remark_bytes = sizeof(x->result->remark),
+		.stop = exec_stop,
+		.stop_arg = x,
 	};
 	int err;
 
