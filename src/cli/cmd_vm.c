@@ -14,6 +14,7 @@
 #include "fetch.h"
 #include "guest.h"
 #include "initramfs.h"
+#include "kernel_build.h"
 #include "kernel_image.h"
 #include "suggest.h"
 
@@ -40,6 +41,20 @@ bool vm_open_lab(struct lab *lab, struct mem *mem)
 	return false;
 }
 
+/* A built kernel that is not here is not fetched, and one that is damaged is not built by itself. */
+static int load_built(struct lab *lab, const char *name, struct cached_kernel *kernel)
+{
+	bool own = !strncmp(name, "own", 3), debug = strstr(name, "-debug") != NULL;
+	char why[512];
+	int err = cache_load(lab, name, kernel);
+
+	if (!err)
+		return 0;
+	snprintf(why, sizeof(why), "%.511s", err == -ENOENT ? "was not built yet" : lab->msg);
+	return lab_fail(lab, err, "--kernel %s: %s; 'samepage vm build-kernel%s%s' makes it", name,
+			why, own ? " --source DIR" : "", debug ? " --debug" : "");
+}
+
 /* -EINTR has been told by nobody yet either. */
 static int fail(const struct lab *lab)
 {
@@ -56,12 +71,16 @@ bool vm_check_kernel_word(const char *text)
 	char names[128] = "";
 
 	if (!strcmp(text, "all") || strchr(text, '/') || kernel_by_name(text) ||
-	    !access(text, F_OK))
+	    is_built_name(text) || !access(text, F_OK))
 		return true;
 	suggest_init(&near, text, strlen(text));
 	for (const struct known_kernel *k = known_kernels; k->name; k++) {
 		suggest_consider(&near, k->name);
 		strcat(strcat(names, k->name), ", ");
+	}
+	for (const char *const *name = built_names; *name; name++) {
+		suggest_consider(&near, *name);
+		strcat(strcat(names, *name), ", ");
 	}
 	if (near.best)
 		complain(
@@ -89,6 +108,8 @@ static int add_kernel(struct lab *lab, struct vm_kernels *kernels, const char *t
 	}
 	if (known)
 		err = fetch_kernel(lab, known, false, kernel, NULL, tell);
+	else if (is_built_name(text))
+		err = load_built(lab, text, kernel);
 	else
 		err = kernel_from_path(lab, text, kernel);
 	if (!err)
@@ -122,29 +143,40 @@ static error_t parse_nothing(int key, char *arg, struct argp_state *state)
 	return EINVAL;
 }
 
+/* `from` is NULL for one that was built, which its manifest says. */
+static void list_kernel(struct lab *lab, const char *name, const char *from)
+{
+	struct cached_kernel kernel;
+	int err = cache_load(lab, name, &kernel);
+
+	if (!from && err == -ENOENT)
+		return;
+	printf("%-12s %-20s %-28s %s\n", name, from ? from : kernel.package.name,
+	       err ? "-" : kernel.release,
+	       !err	       ? "here"
+	       : err == -ENOENT ? "not fetched"
+				: lab->msg);
+}
+
 static int vm_list(int argc, char **argv)
 {
 	static const struct argp_option list[] = {{0}};
 	static const struct argp argp = {
 		list, parse_nothing,
-		"",   "Lists the kernels that are known by name, and which of them are here.",
+		"",   "Lists the kernels that are known by name, and which of them are here; those "
+		      "that were built, too.",
 		NULL, NULL,
 		NULL};
-	struct cached_kernel kernel;
 	struct lab lab;
 	struct mem mem;
 
 	if (!parse_options(&argp, argc, argv, NULL) || !vm_open_lab(&lab, &mem))
 		return EXIT_USAGE;
-	printf("%-8s %-20s %-28s %s\n", "kernel", "Debian", "release", "state");
-	for (const struct known_kernel *k = known_kernels; k->name; k++) {
-		int err = cache_load(&lab, k->name, &kernel);
-
-		printf("%-8s %-20s %-28s %s\n", k->name, k->suite, err ? "-" : kernel.release,
-		       !err		? "here"
-		       : err == -ENOENT ? "not fetched"
-					: lab.msg);
-	}
+	printf("%-12s %-20s %-28s %s\n", "kernel", "from", "release", "state");
+	for (const struct known_kernel *k = known_kernels; k->name; k++)
+		list_kernel(&lab, k->name, k->suite);
+	for (const char *const *name = built_names; *name; name++)
+		list_kernel(&lab, *name, NULL);
 	printf("\nin %s\n", lab.dir);
 	lab_destroy(&lab);
 	return EXIT_HELD;
@@ -279,7 +311,7 @@ static int run_shell(struct lab *lab, const struct cached_kernel *kernel)
 static int vm_shell(int argc, char **argv)
 {
 	static const struct argp_option list[] = {{"kernel", KEY_KERNEL, "KERNEL", 0,
-						   "6.1, 6.12, 7.2 or the path of a kernel (7.2)",
+						   "6.1, 6.12, 7.2, one that was built, or a path (default 7.2)",
 						   0},
 						  {0}};
 	static const struct argp argp = {list,
@@ -313,6 +345,7 @@ int cmd_vm(int argc, char **argv)
 		{"list", "which kernels are known, and which are here", vm_list},
 		{"fetch", "fetch Debian's kernels", vm_fetch},
 		{"shell", "a shell in a guest", vm_shell},
+		{"build-kernel", "build one with all that scenarios need", vm_build_kernel},
 		{NULL, NULL, NULL},
 	};
 

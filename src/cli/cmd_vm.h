@@ -3,6 +3,7 @@
  * samepage vm: what its files share.
  *
  *   cmd_vm.c	the subcommands: list, fetch, shell, and what a guest's kernel starts
+ *   vm_build.c	build-kernel
  *   vm_run.c	run: several kernels, two guests at a time
  *   vm_report.c	what came of them, for people and for programs
  *
@@ -31,14 +32,15 @@ struct vm_report {
 /* A lab that shows its progress and ends at ^C. False when something is missing, told. */
 bool vm_open_lab(struct lab *lab, struct mem *mem);
 /*
- * Adds what --kernel says: a name, "all", or a path of a kernel file. 0, or EXIT_USAGE with a message;
- * it may fetch.
+ * Adds what --kernel says: a name, "all" (of Debian's), or a path of a kernel file. 0, or EXIT_USAGE with
+ * a message; it may fetch.
  */
 int vm_add_kernels(struct lab *lab, struct vm_kernels *kernels, const char *text);
 /* False, told, for a word that is neither; without looking for the kernel itself. */
 bool vm_check_kernel_word(const char *text);
 
 int vm_run(int argc, char **argv);
+int vm_build_kernel(int argc, char **argv);
 
 /* The guest's part of the exit status: its command's, or EXIT_GUEST. */
 int vm_exit_status(const struct qemu *guest);

@@ -281,7 +281,8 @@ int vm_run(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
 		{"kernel", KEY_KERNEL, "KERNEL", 0,
-		 "6.1, 6.12, 7.2, all, or the path of a kernel file; may be repeated (default 7.2)",
+		 "6.1, 6.12, 7.2, all of these, one that was built (built, built-debug, own, own-debug), or the "
+		 "path of a kernel file; may be repeated (default 7.2)",
 		 0},
 		{"on", KEY_ON, "WHAT", 0,
 		 "kernel: by real system calls (default); engine: the engine, in the guest", 0},

@@ -23,7 +23,7 @@ refuses_vm()
 	check "$1" refused "samepage: $2" env PATH="$dir/bin${only:-:$PATH}" "$SAMEPAGE" vm "${@:3}"
 }
 
-names='6.1, 6.12, 7.2, all, or the path of a kernel file'
+names='6.1, 6.12, 7.2, built, built-debug, own, own-debug, all, or the path of a kernel file'
 refuses_vm "no scenario" "vm run: which scenario? Try 'samepage vm run FILE', or 'samepage vm run --help'" \
 	run
 refuses_vm "unknown kernel" "--kernel 5.10: must be one of $names" run --kernel 5.10 good.scn
