@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The file as a whole; see export.h and gen.h. */
+#include "export.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen.h"
+#include "names.h"
+#include "windows.h"
+
+/* More are never needed: each pass but the last finds another name that nobody reads. */
+#define PASSES 16
+
+void gen_refuse(struct gen *g, const struct stmt *s, int err, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (g->err)
+		return;
+	g->err = err;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (s)
+		snprintf(g->msg, g->msg_bytes, "%.256s:%u:%u: %s", g->scenario->path, s->line, s->pos + 1, text);
+	else
+		snprintf(g->msg, g->msg_bytes, "%.256s: %s", g->scenario->path, text);
+}
+
+/* ---- Lines of the scenario's file ------------------------------------------------------ */
+
+struct source_line {
+	const char *code, *comment; /* comment: NULL: none */
+	size_t code_length, comment_length;
+};
+
+static bool next_line(struct gen *g, struct source_line *line)
+{
+	const char *file_end = g->input->text + g->input->bytes;
+	const char *end, *p = g->at;
+	bool quoted = false;
+
+	if (p == file_end)
+		return false;
+	end = memchr(p, '\n', (size_t)(file_end - p));
+	g->at = end ? end + 1 : file_end;
+	g->line++;
+	if (!end)
+		end = file_end;
+	*line = (struct source_line){ .code = NULL };
+	while (p < end && isspace((unsigned char)*p))
+		p++;
+	line->code = p;
+	while (p < end && (*p != '#' || quoted)) {
+		quoted ^= *p == '"';
+		p++;
+	}
+	line->code_length = (size_t)(p - line->code);
+	while (line->code_length && isspace((unsigned char)line->code[line->code_length - 1]))
+		line->code_length--;
+	if (p == end)
+		return true;
+	p++;
+	/* Indentation of a table in a comment stays. */
+	if (p < end && *p == ' ')
+		p++;
+	while (end > p && isspace((unsigned char)end[-1]))
+		end--;
+	line->comment = p;
+	line->comment_length = (size_t)(end - p);
+	return true;
+}
+
+/* ---- The body ------------------------------------------------------------------------------ */
+
+static void indent(struct gen *g)
+{
+	for (unsigned int i = 0; i < g->depth; i++)
+		ctext_add(&g->body, "\t", 1);
+}
+
+static void put_comment_line(struct gen *g, const char *before, const char *text, size_t length,
+			     const char *behind)
+{
+	indent(g);
+	ctext_put(&g->body, "%s", before);
+	ctext_put_comment(&g->body, text, length);
+	ctext_put(&g->body, "%s\n", behind);
+	g->blank = false;
+}
+
+/* One line, or several. */
+static void put_comments(struct gen *g, const struct source_line *lines, unsigned int nr)
+{
+	if (nr == 1) {
+		put_comment_line(g, "/* ", lines->comment, lines->comment_length, " */");
+		return;
+	}
+	put_comment_line(g, "/*", "", 0, "");
+	for (unsigned int i = 0; i < nr; i++)
+		put_comment_line(g, lines[i].comment_length ? " * " : " *", lines[i].comment,
+				 lines[i].comment_length, "");
+	put_comment_line(g, " */", "", 0, "");
+}
+
+static void put_blank(struct gen *g)
+{
+	if (!g->blank)
+		ctext_add(&g->body, "\n", 1);
+	g->blank = true;
+}
+
+#define COMMENT_LINES 64
+
+/* Takes over what stands up to a line: its own comment, too. `until_end`: up to a loop's end instead. */
+static void take_lines(struct gen *g, uint32_t to, bool until_end)
+{
+	struct source_line lines[COMMENT_LINES];
+	unsigned int nr = 0;
+	bool blank = false;
+
+	while (g->line < to && next_line(g, &lines[nr])) {
+		const struct source_line *line = &lines[nr];
+		bool is_end = until_end && line->code_length == 3 && !memcmp(line->code, "end", 3);
+
+		if (line->comment && nr + 1 < COMMENT_LINES) {
+			if (!nr && blank)
+				put_blank(g);
+			nr++;
+		} else if (nr) {
+			put_comments(g, lines, nr);
+			nr = 0;
+		}
+		blank = !line->code_length && !line->comment;
+		if (is_end)
+			break;
+	}
+	if (nr)
+		put_comments(g, lines, nr);
+	else if (blank && !until_end)
+		put_blank(g);
+}
+
+void gen_begin_quietly(struct gen *g, uint32_t line)
+{
+	const char *at = g->at;
+	uint32_t nr = g->line;
+
+	/* A blank line above stands above the comment of the line itself. */
+	if (nr + 1 < line)
+		take_lines(g, line - 1, false);
+	else
+		g->at = at;
+	take_lines(g, line, false);
+}
+
+void gen_begin(struct gen *g, const struct stmt *s)
+{
+	gen_begin_quietly(g, s->line);
+	gen_put(g, "at(%u, ", s->line);
+	ctext_put_literal(&g->code, s->text, strlen(s->text));
+	gen_put(g, ")");
+	gen_end(g);
+}
+
+void gen_end(struct gen *g)
+{
+	gen_put(g, ";");
+	gen_end_line(g);
+}
+
+void gen_end_line(struct gen *g)
+{
+	if (g->code.err)
+		g->body.err = g->code.err;
+	ctext_put_code(&g->body, g->depth, ctext_string(&g->code));
+	ctext_clear(&g->code);
+	g->blank = false;
+}
+
+void gen_comment(struct gen *g, const char *fmt, ...)
+{
+	char text[2 * SCENARIO_MAX_LINE_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	put_comment_line(g, "/* ", text, strlen(text), " */");
+}
+
+/* ---- Outcomes -------------------------------------------------------------------------------- */
+
+bool gen_is_for_linux(const struct stmt *s)
+{
+	return s->strategies & (1u << SP_STRATEGY_FULL);
+}
+
+static void gen_bound(struct gen *g, const char *op, uint32_t version)
+{
+	gen_put(g, "linux_version() %s LINUX(%u, %u)", op, version >> 16, version & 0xffff);
+}
+
+void gen_condition(struct gen *g, const struct linux_range *kernels)
+{
+	if (kernels->first == kernels->last) {
+		gen_bound(g, "==", kernels->first);
+		return;
+	}
+	if (kernels->first)
+		gen_bound(g, ">=", kernels->first);
+	if (kernels->first && kernels->last != UINT32_MAX)
+		gen_put(g, " && ");
+	if (kernels->last != UINT32_MAX)
+		gen_bound(g, "<=", kernels->last);
+}
+
+static void put_call(struct gen *g, const char *before, const struct ctext *call, const char *behind)
+{
+	gen_put(g, "%s", before);
+	ctext_add(&g->code, ctext_string(call), call->bytes);
+	gen_put(g, "%s", behind);
+	gen_end(g);
+}
+
+static void put_failing_call(struct gen *g, const struct stmt *expected, const struct ctext *call)
+{
+	char behind[32];
+
+	snprintf(behind, sizeof(behind), ", %.20s)", errno_name(expected->number));
+	put_call(g, "must_fail(", call, behind);
+}
+
+/* Some kernels fail as the file says, others succeed. */
+static bool put_conditional_calls(struct gen *g, const struct stmt *s, const struct ctext *call)
+{
+	bool any = false;
+
+	for (const struct stmt *e = s->errnos; e; e = e->next) {
+		if (!gen_is_for_linux(e))
+			continue;
+		if (linux_range_is_all(&e->kernels)) {
+			g->depth += any;
+			put_failing_call(g, e, call);
+			g->depth -= any;
+			return true;
+		}
+		gen_put(g, "if (");
+		gen_condition(g, &e->kernels);
+		gen_put(g, ")");
+		gen_end_line(g);
+		g->depth++;
+		put_failing_call(g, e, call);
+		g->depth--;
+		gen_put(g, "else");
+		gen_end_line(g);
+		any = true;
+	}
+	g->depth += any;
+	put_call(g, "must(", call, ")");
+	g->depth -= any;
+	return any;
+}
+
+void gen_outcome(struct gen *g, const struct stmt *s, bool counts)
+{
+	struct ctext call;
+
+	ctext_init(&call, g->mem);
+	ctext_add(&call, ctext_string(&g->code), g->code.bytes);
+	if (g->code.err || call.err)
+		g->body.err = -ENOMEM;
+	ctext_clear(&g->code);
+	(void)put_conditional_calls(g, s, &call);
+	ctext_destroy(&call);
+	g->last_is_zero = !counts;
+}
+
+/* ---- Variables, loops, blocks ------------------------------------------------------------------ */
+
+static bool reads_variable(const struct expr *e)
+{
+	switch (e->op) {
+	case EXPR_CONST:
+	case EXPR_COUNTER:
+	case EXPR_PROCESS_STAT:
+	case EXPR_PAGE:
+		return false;
+	case EXPR_VARIABLE:
+		return true;
+	case EXPR_NEGATE:
+		return reads_variable(e->a);
+	default:
+		return reads_variable(e->a) || reads_variable(e->b);
+	}
+}
+
+/* What is set from itself may be anything. */
+static void bound_variable(struct gen *g, struct gen_symbol *v, const struct expr *e)
+{
+	int64_t least, most;
+	bool known = !reads_variable(e) && gen_bounds(g, e, &least, &most);
+
+	if (!known) {
+		v->bounded = false;
+	} else if (!v->nr_makers) {
+		v->bounded = true;
+		v->least = least;
+		v->most = most;
+	} else if (v->bounded) {
+		v->least = MIN(v->least, least);
+		v->most = MAX(v->most, most);
+	}
+	v->nr_makers++;
+}
+
+static void gen_let(struct gen *g, const struct stmt *s)
+{
+	struct gen_symbol *v = gen_symbol(g, SYMBOL_VARIABLE, &s->target);
+	const char *what;
+
+	bound_variable(g, v, s->value[0]);
+	if (gen_is_blind(s->value[0], &what)) {
+		gen_refuse(g, s, EXPORT_NO_KERNEL, "no kernel shows %s", what);
+		return;
+	}
+	if (!v->wanted) {
+		gen_begin_quietly(g, s->line);
+		return;
+	}
+	gen_begin(g, s);
+	if (gen_may_be_unseen(g, s->value[0]))
+		v->may_be_unseen = true;
+	if (v->may_be_unseen) {
+		gen_put(g, "LET(%s, ", v->name);
+		gen_value(g, s->value[0]);
+		gen_put(g, ")");
+	} else {
+		gen_put(g, "%s = ", v->name);
+		gen_value(g, s->value[0]);
+	}
+	gen_end(g);
+}
+
+static void gen_loop(struct gen *g, const struct stmt *s)
+{
+	struct gen_symbol *v = gen_symbol(g, SYMBOL_VARIABLE, &s->target);
+	struct gen_symbol before = *v;
+	int64_t last, none[2];
+	bool constant = gen_constant(g, s->value[1], &last);
+
+	gen_begin_quietly(g, s->line);
+	gen_put(g, "for (long %s = ", v->name);
+	gen_value(g, s->value[0]);
+	if (!constant) {
+		gen_put(g, ", %s_last = ", v->name);
+		gen_value(g, s->value[1]);
+		gen_put(g, "; %s <= %s_last; %s++) {", v->name, v->name, v->name);
+	} else {
+		gen_put(g, "; %s <= ", v->name);
+		gen_number(g, last);
+		gen_put(g, "; %s++) {", v->name);
+	}
+	gen_end_line(g);
+	v->may_be_unseen = false;
+	v->bounded = gen_bounds(g, s->value[0], &v->least, &none[0]) && gen_bounds(g, s->value[1], &none[1], &v->most);
+	g->depth++;
+	g->blank = true;
+	gen_block(g, s->body);
+	take_lines(g, UINT32_MAX, true);
+	g->depth--;
+	v->may_be_unseen = before.may_be_unseen;
+	v->bounded = before.bounded;
+	v->least = before.least;
+	v->most = before.most;
+	gen_put(g, "}");
+	gen_end_line(g);
+}
+
+void gen_block(struct gen *g, const struct stmt *first)
+{
+	for (const struct stmt *s = first; s && !g->err; s = s->next) {
+		if (s->op == OP_FOR)
+			gen_loop(g, s);
+		else if (s->op == OP_LET)
+			gen_let(g, s);
+		else if (s->op == OP_EXPECT)
+			gen_expectation(g, s);
+		else if (!gen_operation(g, s) && !gen_work(g, s))
+			gen_refuse(g, s, EXPORT_NOT_THIS, "`%s` cannot be exported", op_table[s->op].word);
+	}
+}
+
+/* ---- The file ------------------------------------------------------------------------------------- */
+
+/* Declarations of the engine's walks say nothing to a reader of a kernel's. */
+static bool is_for_reader(const struct source_line *line)
+{
+	if (line->code_length > 6 && !memcmp(line->code, "broken", 6))
+		return memmem(line->code, line->code_length, " linux", 6);
+	return line->code_length && (line->code_length < 7 || memcmp(line->code, "differs", 7) != 0);
+}
+
+static void put_head_line(struct ctext *head, const char *text, size_t length)
+{
+	ctext_put(head, length ? " * " : " *");
+	ctext_put_comment(head, text, length);
+	ctext_put(head, "\n");
+}
+
+/* What stands above the first statement. */
+static void gen_head(struct gen *g, struct ctext *head)
+{
+	static const char licence[] = "SPDX-";
+	struct source_line line;
+	bool blank = true;
+
+	ctext_put(head, "/* SPDX-License-Identifier: GPL-2.0-only */\n/*\n");
+	while (g->line + 1 < g->scenario->first->line && next_line(g, &line)) {
+		bool is_code = is_for_reader(&line);
+
+		if (line.comment_length >= sizeof(licence) - 1 &&
+		    !memcmp(line.comment, licence, sizeof(licence) - 1))
+			continue;
+		if (!is_code && (!line.comment_length || line.code_length)) {
+			if (!blank)
+				put_head_line(head, "", 0);
+			blank = true;
+			continue;
+		}
+		if (is_code)
+			put_head_line(head, line.code, line.code_length);
+		else
+			put_head_line(head, line.comment, line.comment_length);
+		blank = false;
+	}
+	if (!blank)
+		put_head_line(head, "", 0);
+	ctext_put(head, " * Made by: ");
+	ctext_put_comment(head, g->input->command, strlen(g->input->command));
+	ctext_put(head, "\n * Build with: cc -O2 -o repro repro.c\n"
+			" * Run as root, on a machine where nobody else uses KSM. Exit status: 0 what was expected\n"
+			" * held, 1 it did not, 2 it cannot run here, 3 this kernel lacks something that it needs.\n"
+			" */\n");
+}
+
+static void gen_needs(struct gen *g, struct ctext *needs)
+{
+	for (const struct scenario_need *need = g->scenario->needs; need; need = need->next) {
+		ctext_clear(&g->code);
+		gen_condition(g, &need->kernels);
+		ctext_put(needs, "\tif (!(%s)) {\n\t\tprintf(\"skipped: %%s\\n\", ", ctext_string(&g->code));
+		ctext_put_literal(needs, need->text, strlen(need->text));
+		ctext_put(needs, ");\n\t\treturn 3;\n\t}\n");
+		ctext_clear(&g->code);
+	}
+}
+
+/* What the machine must have, and what its processes must be made with. */
+static void gen_machine(struct gen *g)
+{
+	const struct sp_config *machine = &g->scenario->machine;
+	struct sp_config usual;
+
+	sp_config_init(&usual);
+	if (machine->nr_frames || machine->nr_swap_slots)
+		gen_refuse(g, NULL, EXPORT_NO_KERNEL,
+			   "the scenario limits the machine's memory or swap: a kernel has what it has");
+	if (machine->thp == SP_THP_NEVER && helpers_is_used(&g->helpers, "thp"))
+		gen_refuse(g, NULL, EXPORT_NO_KERNEL, "huge pages are asked for where there are to be none");
+	if (machine->nr_nodes > 1) {
+		gen_put(g, "need_nodes(%u)", machine->nr_nodes);
+		gen_end(g);
+		helpers_use(&g->helpers, "nodes");
+	}
+	if (helpers_is_used(&g->helpers, "thp") || machine->thp == SP_THP_ALWAYS) {
+		gen_put(g, "need_huge_pages(\"[%s]\")", machine->thp == SP_THP_ALWAYS ? "always" : "madvise");
+		gen_end(g);
+	} else {
+		helpers_use(&g->helpers, "no_thp");
+	}
+	if (machine->max_map_count != usual.max_map_count)
+		helpers_use(&g->helpers, "map_limit");
+	g->blank = true;
+}
+
+static void gen_pass(struct gen *g, struct ctext *head)
+{
+	g->at = g->input->text;
+	g->line = 0;
+	g->depth = 1;
+	g->blank = true;
+	ctext_clear(&g->body);
+	ctext_clear(&g->bases);
+	ctext_clear(&g->code);
+	ctext_clear(head);
+	gen_head(g, head);
+	gen_machine(g);
+	gen_block(g, g->scenario->first);
+}
+
+static bool uses_name(const char *code, const char *name)
+{
+	const char *at = code, *found;
+	size_t length;
+
+	while ((length = ctext_next_identifier(&at, code + strlen(code), &found)))
+		if (length == strlen(name) && !memcmp(found, name, length))
+			return true;
+	return false;
+}
+
+static void assemble(struct gen *g, struct ctext *head, struct ctext *out)
+{
+	struct ctext scenario, members, needs, next, limit;
+	struct helpers_parts parts = { .head = ctext_string(head), .bases = ctext_string(&g->bases) };
+
+	ctext_init(&scenario, g->mem);
+	ctext_init(&members, g->mem);
+	ctext_init(&needs, g->mem);
+	ctext_init(&next, g->mem);
+	ctext_init(&limit, g->mem);
+	ctext_put(&scenario, "static void scenario(void)\n{\n");
+	gen_declare(g, &scenario);
+	ctext_put(&scenario, "\n%s}\n", ctext_string(&g->body));
+	gen_declare_members(g, &members);
+	gen_needs(g, &needs);
+	ctext_put(&next, "\tstatic long next = 0x%" PRIx64 ";\n", g->next_window);
+	ctext_put(&limit, "#define MAP_LIMIT %u\n", g->scenario->machine.max_map_count);
+	parts.map_limit = ctext_string(&limit);
+	parts.scenario = ctext_string(&scenario);
+	parts.windows = ctext_string(&members);
+	parts.needs = ctext_string(&needs);
+	parts.next_window = ctext_string(&next);
+	if (g->bases.bytes)
+		helpers_use(&g->helpers, "bases");
+	if (uses_name(parts.scenario, "now_ms"))
+		helpers_use(&g->helpers, "now_ms");
+	helpers_use(&g->helpers, g->scenario->broken & (1u << SP_STRATEGY_FULL) ? "must_fail_here" : "may_not_fail");
+	helpers_write(&g->helpers, &parts, out);
+	if (scenario.err || members.err || needs.err || next.err || limit.err)
+		out->err = -ENOMEM;
+	ctext_destroy(&scenario);
+	ctext_destroy(&members);
+	ctext_destroy(&needs);
+	ctext_destroy(&next);
+	ctext_destroy(&limit);
+}
+
+static int generate(struct gen *g, struct ctext *out)
+{
+	struct ctext head;
+	int err = gen_names_init(g);
+
+	if (err)
+		return err;
+	ctext_init(&head, g->mem);
+	gen_survey(g);
+	for (unsigned int i = 0; i < PASSES; i++) {
+		gen_pass(g, &head);
+		if (g->err || !gen_names_reset(g))
+			break;
+	}
+	if (!g->err)
+		assemble(g, &head, out);
+	if (g->body.err || g->bases.err || head.err)
+		out->err = -ENOMEM;
+	ctext_destroy(&head);
+	return g->err ? g->err : out->err;
+}
+
+int export_c(const struct scenario *scenario, const struct export_input *input, struct ctext *out,
+	     char *msg, size_t msg_bytes)
+{
+	struct gen g = {
+		.mem = out->mem,
+		.scenario = scenario,
+		.input = input,
+		.msg = msg,
+		.msg_bytes = msg_bytes,
+	};
+	int err = helpers_init(&g.helpers, out->mem);
+
+	if (err)
+		return err;
+	ctext_init(&g.code, g.mem);
+	ctext_init(&g.body, g.mem);
+	ctext_init(&g.bases, g.mem);
+	err = generate(&g, out);
+	ctext_destroy(&g.code);
+	ctext_destroy(&g.body);
+	ctext_destroy(&g.bases);
+	gen_names_destroy(&g);
+	helpers_destroy(&g.helpers);
+	return err;
+}
