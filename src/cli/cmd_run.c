@@ -113,6 +113,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		scenario_options_init(&options);
 		options.strategy = s;
 		options.seed = o->seed;
+		options.may_kill = o->may_kill;
 		options.progress = on_progress;
 		options.progress_arg = &w;
 		if (o->kernel) {
@@ -231,7 +232,7 @@ struct arguments {
 	unsigned int nr_paths;
 };
 
-enum { KEY_STRATEGY = 256, KEY_ON, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE, KEY_STEPS };
+enum { KEY_STRATEGY = 256, KEY_ON, KEY_SEED, KEY_JSON, KEY_NO_TIMING, KEY_TRACE, KEY_STEPS, KEY_MAY_KILL };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -265,6 +266,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return EINVAL;
 		}
 		return 0;
+	case KEY_MAY_KILL:
+		a->options.may_kill = true;
+		return 0;
 	case KEY_TRACE:
 		a->options.trace = true;
 		return 0;
@@ -289,6 +293,8 @@ int cmd_run(int argc, char **argv)
 		 "engine (the default), or kernel: with real processes on the running kernel, as "
 		 "root",
 		 0},
+		{"may-kill", KEY_MAY_KILL, NULL, 0,
+		 "on a kernel, run also what kills it (`kills linux`)", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
 		{"seed", KEY_SEED, "N", 0, "changes all random contents (default 0: as written)",
 		 0},

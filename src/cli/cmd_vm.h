@@ -2,9 +2,11 @@
 /*
  * samepage vm: what its files share.
  *
- *   cmd_vm.c	the subcommands: list, fetch, shell, and what a guest's kernel starts
+ *   cmd_vm.c	the subcommands: list, fetch, and what a guest's kernel starts
  *   vm_build.c	build-kernel
+ *   vm_shell.c	shell
  *   vm_run.c	run: several kernels, two guests at a time
+ *   vm_unit.c	which guest runs which files
  *   vm_report.c	what came of them, for people and for programs
  *
  * Locks: none; the main thread's alone.
@@ -23,11 +25,13 @@ struct vm_kernels {
 	unsigned int nr;
 };
 
-struct vm_report {
-	const struct qemu *guests;
-	unsigned int nr; /* of guests that were started */
-	bool json;
+/* A guest that ran scenarios. */
+struct vm_guest {
+	struct qemu vm;
+	const char *deadly; /* the file that its kernel must die of (`kills linux`), or NULL */
 };
+
+struct vm_units;
 
 /* A lab that shows its progress and ends at ^C. False when something is missing, told. */
 bool vm_open_lab(struct lab *lab, struct mem *mem);
@@ -41,10 +45,11 @@ bool vm_check_kernel_word(const char *text);
 
 int vm_run(int argc, char **argv);
 int vm_build_kernel(int argc, char **argv);
+int vm_shell(int argc, char **argv);
 
 /* The guest's part of the exit status: its command's, or EXIT_GUEST. */
-int vm_exit_status(const struct qemu *guest);
-void vm_print_people(const struct qemu *guest, bool first);
-void vm_print_json(const struct vm_report *report);
+int vm_exit_status(const struct vm_guest *guest);
+void vm_print_people(const struct vm_guest *guest, bool first);
+void vm_print_json(const struct vm_units *units);
 
 #endif

@@ -24,6 +24,7 @@ struct run_options {
 	bool strategies[SP_NR_STRATEGIES];
 	bool json, no_timing, trace;
 	enum steps_form steps;
+	bool may_kill; /* what the file says kills the kernel it runs on */
 	bool kernel; /* on the running kernel: one result, full's */
 	uint64_t seed;
 };

@@ -5,12 +5,19 @@
  */
 #include <string.h>
 
-#include "cmd_vm.h"
 #include "json.h"
+#include "vm_unit.h"
 
 #define EXCERPT_LINES 30
 
-int vm_exit_status(const struct qemu *guest)
+/* It came so far that what killed it is the file. */
+static bool died_of_it(const struct vm_guest *guest)
+{
+	return guest->deadly && guest->vm.end == GUEST_died && guest->vm.booted_ns &&
+	       guest->vm.nr_complaints;
+}
+
+static int command_status(const struct qemu *guest)
 {
 	if (guest->end == GUEST_unfit)
 		return EXIT_USAGE;
@@ -18,6 +25,15 @@ int vm_exit_status(const struct qemu *guest)
 	    guest->out_of_memory)
 		return EXIT_GUEST;
 	return guest->exit_status;
+}
+
+int vm_exit_status(const struct vm_guest *guest)
+{
+	int status = command_status(&guest->vm);
+
+	if (died_of_it(guest))
+		return EXIT_HELD;
+	return guest->deadly && status == EXIT_HELD ? EXIT_NOT_HELD : status;
 }
 
 static double seconds(const struct qemu *guest, uint64_t until_ns)
@@ -53,8 +69,34 @@ static void print_console(const struct qemu *guest)
 	}
 }
 
-void vm_print_people(const struct qemu *guest, bool first)
+static void print_end(const struct vm_guest *g)
 {
+	const struct qemu *guest = &g->vm;
+	const char *name = guest->kernel->name;
+
+	if (died_of_it(g)) {
+		printf("== %s: the guest died, as %s declares\n", name, g->deadly);
+		print_console(guest);
+	} else if (guest->end != GUEST_done) {
+		printf("== %s: the guest %s%s: %s\n", name, guest->end == GUEST_unfit ? "is " : "",
+		       guest_end_name(guest->end), guest->why);
+		if (guest->end != GUEST_unfit)
+			print_console(guest);
+	} else if (g->deadly && guest->exit_status == EXIT_HELD) {
+		printf("== %s: %s says that this kernel dies of it (kills linux), and it lives\n", name,
+		       g->deadly);
+	} else if (guest->exit_status < 0) {
+		printf("== %s: the command was killed by signal %d, %.1f s in all\n", name,
+		       -guest->exit_status, seconds(guest, guest->end_ns));
+	} else {
+		printf("== %s: exit status %d, %.1f s in all\n", name, guest->exit_status,
+		       seconds(guest, guest->end_ns));
+	}
+}
+
+void vm_print_people(const struct vm_guest *g, bool first)
+{
+	const struct qemu *guest = &g->vm;
 	const char *name = guest->kernel->name;
 	char before[80];
 
@@ -69,18 +111,9 @@ void vm_print_people(const struct qemu *guest, bool first)
 	fflush(stdout);
 	snprintf(before, sizeof(before), "%s: ", name);
 	print_lines(stderr, before, text_string(&guest->errors), guest->errors.bytes);
-	if (guest->end != GUEST_done) {
-		printf("== %s: the guest %s%s: %s\n", name, guest->end == GUEST_unfit ? "is " : "",
-		       guest_end_name(guest->end), guest->why);
-		if (guest->end != GUEST_unfit)
-			print_console(guest);
+	print_end(g);
+	if (guest->end != GUEST_done)
 		return;
-	}
-	if (guest->exit_status < 0)
-		printf("== %s: the command was killed by signal %d", name, -guest->exit_status);
-	else
-		printf("== %s: exit status %d", name, guest->exit_status);
-	printf(", %.1f s in all\n", seconds(guest, guest->end_ns));
 	if (guest->out_of_memory)
 		printf("== %s: out of memory here: some of its output is missing\n", name);
 	if (guest->nr_complaints) {
@@ -117,8 +150,9 @@ static struct json_object *lines_json(const struct text *text)
 	return list;
 }
 
-static struct json_object *guest_json(const struct qemu *guest)
+static struct json_object *guest_json(const struct vm_guest *g)
 {
+	const struct qemu *guest = &g->vm;
 	struct json_object *o = json_object_new_object();
 	struct json_object *console = json_object_new_array();
 	struct console_part parts[2];
@@ -128,7 +162,9 @@ static struct json_object *guest_json(const struct qemu *guest)
 	json_add_text(o, "release", *guest->release ? guest->release : guest->kernel->release);
 	json_add_text(o, "end", guest_end_name(guest->end));
 	json_add_text(o, "why", guest->why);
-	json_object_object_add(o, "exit_status", json_object_new_int(vm_exit_status(guest)));
+	if (g->deadly)
+		json_add_text(o, "kills", g->deadly);
+	json_object_object_add(o, "exit_status", json_object_new_int(vm_exit_status(g)));
 	if (guest->booted_ns)
 		json_add_number(o, "boot_ns", guest->booted_ns - guest->start_ns);
 	json_add_number(o, "duration_ns", guest->end_ns - guest->start_ns);
@@ -144,12 +180,12 @@ static struct json_object *guest_json(const struct qemu *guest)
 	return o;
 }
 
-void vm_print_json(const struct vm_report *report)
+void vm_print_json(const struct vm_units *units)
 {
 	struct json_object *list = json_object_new_array();
 
-	for (unsigned int i = 0; i < report->nr; i++)
-		json_object_array_add(list, guest_json(&report->guests[i]));
+	for (unsigned int i = 0; i < units->nr; i++)
+		json_object_array_add(list, guest_json(&units->list[i].guest));
 	puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
 	json_object_put(list);
 }

@@ -3,8 +3,8 @@
  * samepage vm run: scenario files on other kernels.
  *
  * The files are parsed here first, so that a mistake costs no boot. Each kernel gets a guest of its
- * own, two at a time: emulation is slow enough on one processor each. Reports come in the order of the
- * kernels, whichever guest ends first.
+ * own, and so does each file that kills it (vm_unit.h); two at a time: emulation is slow enough on one
+ * processor each. Reports come in the order of the kernels, whichever guest ends first.
  */
 #include <argp.h>
 #include <errno.h>
@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "cmd_vm.h"
 #include "initramfs.h"
-#include "scenario.h"
+#include "vm_unit.h"
 
 #define GUESTS_AT_ONCE	 2
 #define NS_PER_S	 UINT64_C(1000000000)
@@ -36,47 +35,20 @@ struct arguments {
 	unsigned int nr_paths;
 };
 
-/* The guest's part, whatever the kernel. */
+/* The guest's part. */
 struct job {
-	const struct arguments *args;
 	struct initramfs_file *files;
 	char (*names)[PATH_MAX]; /* of the files, as the guest's command is given them */
 	const char **argv;
 };
 
-static bool files_are_good(const struct arguments *a)
-{
-	struct diagnostics *diagnostics = malloc(sizeof(*diagnostics));
-	bool good = diagnostics != NULL;
-
-	if (!diagnostics)
-		complain("out of memory");
-	for (unsigned int i = 0; i < a->nr_paths && diagnostics; i++) {
-		struct scenario *scenario;
-
-		if (!scenario_parse_file(a->paths[i], diagnostics, &scenario)) {
-			scenario_destroy(scenario);
-			continue;
-		}
-		for (unsigned int d = 0; d < diagnostics->nr_listed; d++)
-			fprintf(stderr, "%s\n", diagnostics->list[d]);
-		if (diagnostics->nr_total > diagnostics->nr_listed)
-			complain("%s: and %" PRIu64 " more", a->paths[i],
-				 diagnostics->nr_total - diagnostics->nr_listed);
-		good = false;
-	}
-	free(diagnostics);
-	return good;
-}
-
-static bool job_init(struct job *job, const struct arguments *a)
+static bool job_init(struct job *job, const struct arguments *a, const struct vm_unit *unit)
 {
 	unsigned int nr = 0;
 
-	job->args = a;
-	job->files = calloc(a->nr_paths, sizeof(*job->files));
-	job->names = calloc(a->nr_paths, sizeof(*job->names));
-	job->argv = calloc(a->nr_paths + OPTION_WORDS_MAX + 5, sizeof(*job->argv));
+	job->files = calloc(unit->nr_paths, sizeof(*job->files));
+	job->names = calloc(unit->nr_paths, sizeof(*job->names));
+	job->argv = calloc(unit->nr_paths + OPTION_WORDS_MAX + 6, sizeof(*job->argv));
 	if (!job->files || !job->names || !job->argv) {
 		complain("out of memory");
 		return false;
@@ -89,9 +61,11 @@ static bool job_init(struct job *job, const struct arguments *a)
 	}
 	for (unsigned int i = 0; i < a->nr_options; i++)
 		job->argv[nr++] = a->options[i];
+	if (unit->guest.deadly)
+		job->argv[nr++] = "--may-kill";
 	job->argv[nr++] = "--";
-	for (unsigned int i = 0; i < a->nr_paths; i++) {
-		initramfs_place(a->paths[i], i, &job->files[i], job->names[i], sizeof(*job->names));
+	for (unsigned int i = 0; i < unit->nr_paths; i++) {
+		initramfs_place(unit->paths[i], i, &job->files[i], job->names[i], sizeof(*job->names));
 		job->argv[nr++] = job->names[i];
 	}
 	return true;
@@ -104,21 +78,27 @@ static void job_destroy(struct job *job)
 	free(job->argv);
 }
 
-static int start(struct lab *lab, const struct job *job, const struct cached_kernel *kernel,
-		 struct qemu *guest)
+static int start(struct lab *lab, const struct arguments *a, struct vm_unit *unit)
 {
-	struct initramfs_spec image = {.kernel = kernel,
-				       .argv = job->argv,
-				       .files = job->files,
-				       .nr_files = job->args->nr_paths};
-	struct qemu_spec spec = {.kernel = kernel, .limit_ns = job->args->limit_ns,
-				 .append = job->args->append};
+	struct qemu_spec spec = {
+		.kernel = unit->kernel, .limit_ns = a->limit_ns, .append = a->append};
+	struct job job = {0};
+	struct initramfs_spec image;
 	int err;
 
+	if (!job_init(&job, a, unit)) {
+		job_destroy(&job);
+		return lab_fail(lab, -ENOMEM, "out of memory");
+	}
+	image = (struct initramfs_spec){.kernel = unit->kernel,
+					.argv = job.argv,
+					.files = job.files,
+					.nr_files = unit->nr_paths};
 	err = initramfs_build(lab, &image, &spec.initramfs);
+	job_destroy(&job);
 	if (err)
 		return err;
-	err = qemu_start(lab, guest, &spec);
+	err = qemu_start(lab, &unit->guest.vm, &spec);
 	close(spec.initramfs);
 	return err;
 }
@@ -142,44 +122,44 @@ static void show(struct qemu *const *running)
 }
 
 /* Starts what there is room for. */
-static int fill_slots(struct lab *lab, const struct job *job, struct qemu *guests,
+static int fill_slots(struct lab *lab, const struct arguments *a, struct vm_units *units,
 		      unsigned int *started, struct qemu **running)
 {
-	const struct vm_kernels *kernels = &job->args->kernels;
-
 	for (unsigned int slot = 0; slot < GUESTS_AT_ONCE; slot++) {
 		int err;
 
 		if (running[slot] && running[slot]->pid)
 			continue;
 		running[slot] = NULL;
-		if (*started == kernels->nr)
+		if (*started == units->nr)
 			continue;
-		err = start(lab, job, &kernels->list[*started], &guests[*started]);
+		err = start(lab, a, &units->list[*started]);
 		if (err)
 			return err;
-		running[slot] = &guests[(*started)++];
+		running[slot] = &units->list[(*started)++].guest.vm;
 	}
 	return 0;
 }
 
-static int run_guests(struct lab *lab, const struct job *job, struct qemu *guests)
+static int run_guests(struct lab *lab, const struct arguments *a, struct vm_units *units)
 {
 	struct qemu *running[GUESTS_AT_ONCE] = {NULL};
 	unsigned int started = 0, printed = 0;
 	int status = EXIT_HELD, err = 0;
 
 	while (!err && !interrupted()) {
-		err = fill_slots(lab, job, guests, &started, running);
+		err = fill_slots(lab, a, units, &started, running);
 		if (err || !(running[0] || running[1]))
 			break;
 		(void)qemu_watch(running, GUESTS_AT_ONCE, 100);
 		show(running);
-		for (; printed < started && !guests[printed].pid; printed++) {
+		for (; printed < started && !units->list[printed].guest.vm.pid; printed++) {
+			const struct vm_guest *guest = &units->list[printed].guest;
+
 			progress_line("%s", "");
-			if (!job->args->json)
-				vm_print_people(&guests[printed], !printed);
-			status = worse_exit_status(status, vm_exit_status(&guests[printed]));
+			if (!a->json)
+				vm_print_people(guest, !printed);
+			status = worse_exit_status(status, vm_exit_status(guest));
 		}
 	}
 	progress_line("%s", "");
@@ -187,39 +167,36 @@ static int run_guests(struct lab *lab, const struct job *job, struct qemu *guest
 		complain("%s%s",
 			 interrupted() ? "interrupted" : "vm: ", interrupted() ? "" : lab->msg);
 		status = EXIT_USAGE;
-	} else if (job->args->json) {
-		vm_print_json(&(struct vm_report){guests, started, true});
+	} else if (a->json) {
+		vm_print_json(units);
 	}
 	for (unsigned int i = 0; i < started; i++)
-		qemu_destroy(&guests[i]);
+		qemu_destroy(&units->list[i].guest.vm);
 	return status;
 }
 
-static int run(struct arguments *a)
+static int run(struct arguments *a, const struct vm_files *files)
 {
-	struct qemu *guests = calloc(VM_KERNELS_MAX, sizeof(*guests));
-	struct job job = {0};
+	struct vm_units units = {0};
 	char path[PATH_MAX];
 	int status = 0;
 	struct lab lab;
 	struct mem mem;
 
-	if (!guests || !job_init(&job, a) || !vm_open_lab(&lab, &mem)) {
-		job_destroy(&job);
-		free(guests);
+	if (!vm_open_lab(&lab, &mem))
 		return EXIT_USAGE;
-	}
 	if (qemu_require(&lab, path, sizeof(path))) {
 		complain("vm: %s", lab.msg);
 		status = EXIT_USAGE;
 	}
 	for (unsigned int i = 0; i < a->nr_words && !status; i++)
 		status = vm_add_kernels(&lab, &a->kernels, a->words[i]);
+	if (!status && !vm_units_init(&units, &a->kernels, files, a->on_engine))
+		status = EXIT_USAGE;
 	if (!status)
-		status = run_guests(&lab, &job, guests);
+		status = run_guests(&lab, a, &units);
 	lab_destroy(&lab);
-	job_destroy(&job);
-	free(guests);
+	vm_units_destroy(&units);
 	return status;
 }
 
@@ -313,14 +290,18 @@ int vm_run(int argc, char **argv)
 		NULL,
 		NULL};
 	static struct arguments a;
+	struct vm_files files;
+	int status = EXIT_USAGE;
 
 	a = (struct arguments){.limit_ns = 120 * NS_PER_S};
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.nr_words)
 		a.words[a.nr_words++] = "7.2";
-	if (!files_are_good(&a))
-		return EXIT_USAGE;
-	catch_interrupts(2000);
-	return run(&a);
+	if (vm_files_parse(&files, a.paths, a.nr_paths)) {
+		catch_interrupts(2000);
+		status = run(&a, &files);
+	}
+	vm_files_destroy(&files);
+	return status;
 }

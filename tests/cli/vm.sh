@@ -69,6 +69,19 @@ by_system_calls()
 }
 check "a kernel says what the engine says" by_system_calls
 
+# A file that says so must kill its kernel, in a guest of its own; and the others are not lost with it.
+killed()
+{
+	cp "$SP_SOURCE/scenarios/stale-unstable-tree.scn" .
+	scenario lives.scn 'kills linux "it does not"' 'process a' 'a: map x 1'
+	status 1 "$SAMEPAGE" vm run stale-unstable-tree.scn lives.scn holds.scn || return
+	grep -q '^== 7.2: the guest died, as stale-unstable-tree.scn declares$' .out &&
+		grep -q '^== 7.2: lives.scn says that this kernel dies of it (kills linux), and it lives$' .out &&
+		grep -q '^  Linux 7.2.*: held$' .out || return
+	status 0 "$SAMEPAGE" vm run stale-unstable-tree.scn holds.scn
+}
+check "a scenario that kills the kernel dies alone" killed
+
 worst_status()
 {
 	status 1 run --kernel "${kernels[0]}" fails.scn holds.scn &&
