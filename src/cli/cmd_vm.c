@@ -7,13 +7,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cmd_vm.h"
 #include "fetch.h"
 #include "guest.h"
-#include "initramfs.h"
 #include "kernel_build.h"
 #include "kernel_image.h"
 #include "suggest.h"
@@ -188,7 +186,7 @@ struct fetch_arguments {
 	bool wanted[8], any, newest;
 };
 
-enum { KEY_NEWEST = 256, KEY_KERNEL, KEY_LIMIT };
+enum { KEY_NEWEST = 256 };
 
 static error_t parse_fetch(int key, char *arg, struct argp_state *state)
 {
@@ -253,87 +251,6 @@ static int vm_fetch(int argc, char **argv)
 			printf("%-8s %-28s %s\n", kernel.name, kernel.release,
 			       fetched ? "fetched" : "is here");
 	}
-	lab_destroy(&lab);
-	return status;
-}
-
-/* ---- shell ---- */
-
-static error_t parse_shell(int key, char *arg, struct argp_state *state)
-{
-	const char **word = state->input;
-
-	switch (key) {
-	case KEY_KERNEL:
-		*word = arg;
-		if (!strcmp(arg, "all")) {
-			complain("vm shell: --kernel all: a shell is on one kernel");
-			return EINVAL;
-		}
-		return vm_check_kernel_word(arg) ? 0 : EINVAL;
-	case ARGP_KEY_ARG:
-		complain("vm shell: %s: takes no files", arg);
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static int run_shell(struct lab *lab, const struct cached_kernel *kernel)
-{
-	struct initramfs_spec image = {.kernel = kernel, .shell = true};
-	struct qemu_spec spec = {.kernel = kernel, .limit_ns = UINT64_MAX, .shell = true};
-	struct qemu guest;
-	struct qemu *guests[] = {&guest};
-	struct termios before;
-	bool terminal = !tcgetattr(STDIN_FILENO, &before);
-	char path[PATH_MAX];
-	int err;
-
-	err = qemu_require(lab, path, sizeof(path));
-	if (!err)
-		err = initramfs_build(lab, &image, &spec.initramfs);
-	if (err)
-		return fail(lab);
-	err = qemu_start(lab, &guest, &spec);
-	close(spec.initramfs);
-	if (err)
-		return fail(lab);
-	while (qemu_watch(guests, 1, 200))
-		;
-	/* QEMU puts the terminal back, unless it was killed. */
-	if (terminal)
-		(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
-	qemu_destroy(&guest);
-	return EXIT_HELD;
-}
-
-static int vm_shell(int argc, char **argv)
-{
-	static const struct argp_option list[] = {{"kernel", KEY_KERNEL, "KERNEL", 0,
-						   "6.1, 6.12, 7.2, one that was built, or a path (default 7.2)",
-						   0},
-						  {0}};
-	static const struct argp argp = {list,
-					 parse_shell,
-					 "",
-					 "A shell in a guest, with samepage and a few tools of "
-					 "this system. Its end switches "
-					 "the guest off.",
-					 NULL,
-					 NULL,
-					 NULL};
-	static struct vm_kernels kernels;
-	const char *word = "7.2";
-	struct lab lab;
-	struct mem mem;
-	int status;
-
-	if (!parse_options(&argp, argc, argv, &word) || !vm_open_lab(&lab, &mem))
-		return EXIT_USAGE;
-	status = vm_add_kernels(&lab, &kernels, word);
-	if (!status)
-		status = run_shell(&lab, &kernels.list[0]);
 	lab_destroy(&lab);
 	return status;
 }

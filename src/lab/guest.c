@@ -33,7 +33,7 @@
 #define DRAIN_MS 200
 
 struct guest {
-	int channel; /* -1 in a shell's guest */
+	int channel; /* -1: it cannot be opened */
 };
 
 /* Hung processes do not keep a machine from being switched off. */
@@ -202,12 +202,14 @@ static void open_channel(struct guest *g)
 	g->channel = fd;
 }
 
-static void examine(const struct guest *g)
+static void examine(const struct guest *g, bool shell)
 {
 	struct utsname name;
 
 	uname(&name);
-	say(g, CHANNEL_BOOTED, "%s", name.release);
+	/* A shell says so when it starts. */
+	if (!shell)
+		say(g, CHANNEL_BOOTED, "%s", name.release);
 	if (access("/sys/kernel/mm/ksm/run", R_OK))
 		unfit(g, "this kernel has no KSM (/sys/kernel/mm/ksm is missing)");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -307,7 +309,7 @@ static void run_command(const struct guest *g)
 	say(g, CHANNEL_EXIT, "%d", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 }
 
-static void run_shell(void)
+static void run_shell(const struct guest *g)
 {
 	char name[] = "-sh";
 	char *const argv[] = {name, NULL};
@@ -316,6 +318,7 @@ static void run_shell(void)
 
 	pid = fork();
 	if (!pid) {
+		struct utsname uts;
 		int fd;
 
 		setsid();
@@ -323,12 +326,18 @@ static void run_shell(void)
 		for (int i = 0; fd >= 0 && i < 3; i++)
 			dup2(fd, i);
 		(void)ioctl(0, TIOCSCTTY, 1);
+		/* From here on what is typed waits for the shell. */
+		uname(&uts);
+		say(g, CHANNEL_BOOTED, "%s", uts.release);
 		(void)chdir(GUEST_WORK);
 		execv("/bin/sh", argv);
 		_exit(127);
 	}
 	while (pid > 0 && waitpid(-1, &status, 0) != pid)
 		;
+	/* The console has said all before the channel says the end. */
+	(void)tcdrain(STDIN_FILENO);
+	say(g, CHANNEL_EXIT, "0");
 }
 
 int guest_main(bool shell)
@@ -339,17 +348,16 @@ int guest_main(bool shell)
 		return -EPERM;
 	umask(022);
 	mount_all();
-	if (!shell)
-		open_channel(&g);
+	open_channel(&g);
 	/* Scenarios are started with what a login would give them. */
 	(void)setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin", 1);
 	(void)setenv("HOME", GUEST_WORK, 1);
 	set_knobs();
-	examine(&g);
+	examine(&g, shell);
 	load_modules(&g);
 	start_swap(&g);
 	if (shell)
-		run_shell();
+		run_shell(&g);
 	else if (g.channel >= 0)
 		run_command(&g);
 	switch_off(&g);

@@ -303,8 +303,11 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 	const char *const batch[] = {"-chardev",	w->console,	   "-serial",
 				     "chardev:console", "-chardev",	   w->channel,
 				     "-serial",		"chardev:channel", NULL};
-	const char *const shell[] = {"-chardev", "stdio,id=console,signal=off", "-serial",
-				     "chardev:console", NULL};
+	const char *const shell[] = {"-chardev",	"stdio,id=console,signal=off",
+				     "-serial",		"chardev:console",
+				     "-chardev",	w->channel,
+				     "-serial",		"chardev:channel",
+				     NULL};
 
 	snprintf(w->kernel, sizeof(w->kernel), "%s/%s", spec->kernel->dir,
 		 spec->kernel->image.name);
@@ -324,7 +327,7 @@ static int start_qemu(struct lab *lab, struct qemu *vm, const struct qemu_spec *
 		      int channel)
 {
 	const int keep[] = {spec->initramfs, console, channel, -1};
-	const int keep_shell[] = {spec->initramfs, -1};
+	const int keep_shell[] = {spec->initramfs, channel, -1};
 	struct tool_files files = {-1, -1, console, keep};
 	struct words words = {.nr = 0};
 	char qemu[PATH_MAX];
@@ -335,8 +338,8 @@ static int start_qemu(struct lab *lab, struct qemu *vm, const struct qemu_spec *
 		return err;
 	set_words(&words, qemu, spec, console, channel);
 	if (spec->shell)
-		files = (struct tool_files){STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, keep_shell};
-	return tool_start(lab, words.argv, NULL, &files, !spec->shell, &vm->pid);
+		files = (struct tool_files){spec->input, STDOUT_FILENO, STDERR_FILENO, keep_shell};
+	return tool_start(lab, words.argv, NULL, &files, true, &vm->pid);
 }
 
 int qemu_start(struct lab *lab, struct qemu *vm, const struct qemu_spec *spec)
@@ -354,8 +357,8 @@ int qemu_start(struct lab *lab, struct qemu *vm, const struct qemu_spec *spec)
 	text_init(&vm->notes, lab->mem);
 	text_init(&vm->console, lab->mem);
 	vm->start_ns = clock_measure_ns();
-	if (!spec->shell &&
-	    (pipe2(console, O_CLOEXEC | O_NONBLOCK) || pipe2(channel, O_CLOEXEC | O_NONBLOCK)))
+	if ((!spec->shell && pipe2(console, O_CLOEXEC | O_NONBLOCK)) ||
+	    pipe2(channel, O_CLOEXEC | O_NONBLOCK))
 		err = lab_fail(lab, -errno, "no pipe: %s", strerror(errno));
 	if (!err)
 		err = start_qemu(lab, vm, spec, console[1], channel[1]);

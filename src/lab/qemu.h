@@ -46,7 +46,12 @@ struct qemu_spec {
 	int initramfs; /* its descriptor; may be closed after qemu_start() */
 	uint64_t limit_ns;
 	const char *append; /* more words for the kernel's command line, up to 512 bytes; or NULL */
-	bool shell; /* on this process' terminal; qemu_watch() then only waits for the end */
+	/*
+	 * A shell: what it writes goes to standard output, what it reads comes from `input`. booted_ns is
+	 * set when it starts; input that comes earlier may be lost.
+	 */
+	bool shell;
+	int input;
 };
 
 struct qemu {
