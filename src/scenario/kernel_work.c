@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -36,13 +37,15 @@
 /* What a status says that the kernel did not write. */
 #define NOT_TOLD (-9999)
 
-/* A merged page starts out young, and every round takes that from it once. */
-#define ROUNDS_MAX 32
-/* The others are waited for: together longer than a reckoning takes to come. */
-#define HASTY_ROUNDS 8
-#define PAUSE_NS 100000000L
+/* A page that must first become inactive takes two. */
+#define ROUNDS_MAX 8
+/* Later ones are waited for: something else may have the page. */
+#define HASTY_ROUNDS 4
+#define PAUSE_NS 20000000L
 /* The least that a kernel looks at. */
 #define ROUND_PAGES 32
+/* How many changes of its figures a kernel leaves unreckoned, for each processor. */
+#define UPDATES_EACH 65
 #define SPARED_MAX UINT64_C(65536)
 #define MLOCK_ON_FAULT 1
 
@@ -147,14 +150,39 @@ static int can_reclaim(struct backend *b)
 	return 0;
 }
 
-/*
- * Reclaim goes by how long a group's lists were at the last reckoning. That
- * comes every two seconds on older kernels (6.1), and when somebody asks for the figures.
- */
-static void catch_up(struct backend_process *p)
+/* A process of the group that still obeys; NULL: none. */
+static struct backend_process *member_of(const struct backend_process *leader)
 {
-	char path[256], text[8192];
+	for (struct backend_process *p = leader->backend->processes; p; p = p->next)
+		if (p->cgroup_id == leader->cgroup_id && p->agent && !p->agent->hung)
+			return p;
+	return NULL;
+}
 
+/*
+ * Whether a group's active pages are to become inactive goes by how long its
+ * lists were at the last reckoning. That comes when somebody asks for the
+ * figures and enough has changed since: more than 64 times for each
+ * processor. (On 6.1 also by a timer, which an idle processor does not
+ * keep.) So enough is changed: pages are made and given back.
+ */
+static void catch_up(const struct backend_process *p)
+{
+	const struct backend_process *member = member_of(p);
+	const uint64_t bytes = (uint64_t)(UPDATES_EACH * (sysconf(_SC_NPROCESSORS_ONLN) + 1)) * PAGE_SIZE;
+	const uint64_t args[6] = {
+		0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, (uint64_t)-1, 0,
+	};
+	char path[256], text[8192];
+	int64_t addr = member ? agent_syscall(member->agent, SYS_mmap, args) : -ESRCH;
+
+	if (addr > 0) {
+		const uint64_t given[6] = { (uint64_t)addr, bytes };
+
+		/* What stays is a mapping outside of all windows. */
+		if (agent_syscall(member->agent, SYS_munmap, given))
+			return;
+	}
 	cgroup_path(p, "/memory.stat", path);
 	if (proc_text_read(path, text, sizeof(text)))
 		return;
@@ -171,7 +199,6 @@ static int reclaim_group(struct backend_process *p, uint64_t nr_pages)
 	cgroup_path(p, "/memory.reclaim", path);
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)(nr_pages * PAGE_SIZE));
 	err = proc_text_write(path, bytes);
-	catch_up(p);
 	if (err == -ENOENT)
 		return kernel_cannot(p->backend, "this kernel has no memory.reclaim");
 	return err == -EAGAIN ? 0 : err;
@@ -263,6 +290,14 @@ static int reclaim_all(struct backend_process *p)
 	return err;
 }
 
+/* Between two rounds. */
+static void catch_up_all(struct backend *b)
+{
+	for (struct backend_process *p = b->processes; p; p = p->next)
+		if (p->cgroup_id == p->id)
+			catch_up(p);
+}
+
 /*
  * Pages that are new, or no longer locked, wait in batches of each processor
  * until somebody needs them on a list. To move a page to where it is empties
@@ -277,6 +312,24 @@ static void settle(struct backend_process *p, uint64_t addr)
 		(void)syscall(SYS_move_pages, p->agent->pid, 1L, &page, &node, &status, MOVE_OWN);
 }
 
+/*
+ * A page that several page tables call young is made active by the first round,
+ * and becomes inactive again when the kernel thinks that it has too few of those.
+ */
+static void make_old(struct backend *b)
+{
+	char path[64];
+
+	for (struct backend_process *p = b->processes; p; p = p->next) {
+		if (!p->agent || p->agent->hung)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/clear_refs", p->agent->pid);
+		/* It takes more rounds otherwise. */
+		if (proc_text_write(path, "1"))
+			continue;
+	}
+}
+
 static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host_page *page)
 {
 	struct backend *b = p->backend;
@@ -286,7 +339,10 @@ static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host
 
 	spare_others(b, &sparing);
 	settle(p, addr);
+	make_old(b);
 	for (unsigned int i = 0; !err && i < ROUNDS_MAX && page->kind == HOST_PAGE_PRESENT; i++) {
+		if (i)
+			catch_up_all(b);
 		if (i >= HASTY_ROUNDS)
 			nanosleep(&pause, NULL);
 		err = reclaim_all(p);
@@ -340,8 +396,11 @@ int64_t kernel_reclaim(struct backend *b, uint64_t nr_pages, unsigned int rounds
 		err = kernel_counter_get(b, "pswpout", &before);
 	for (unsigned int i = 0; !err && i < rounds; i++)
 		for (struct backend_process *p = b->processes; !err && p; p = p->next)
-			if (p->cgroup_id == p->id)
+			if (p->cgroup_id == p->id) {
+				if (i)
+					catch_up(p);
 				err = reclaim_group(p, nr_pages);
+			}
 	if (!err)
 		err = kernel_counter_get(b, "pswpout", &after);
 	return err ? err : after - before;
