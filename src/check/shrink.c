@@ -19,8 +19,8 @@
 struct shrinking {
 	struct trial *t;
 	enum sp_strategy strategy;
-	struct cause cause;
-	unsigned int oracles;
+	shrink_fails_fn fails;
+	void *fails_arg;
 	bool (*stop)(void *arg);
 	void *arg;
 	uint64_t nr_tries, nr_taken;
@@ -62,10 +62,9 @@ static int count_errnos(struct shrinking *sh, const struct sequence *s, unsigned
 /* Takes the candidate over if it is plainer and fails for the same cause. */
 static bool attempt(struct shrinking *sh, struct sequence *candidate)
 {
-	const struct failure *failure;
-	unsigned int nr_errnos;
-	struct verdict v;
+	unsigned int nr_errnos, last;
 	struct cost cost;
+	int fails;
 
 	if (sh->err)
 		return false;
@@ -79,13 +78,12 @@ static bool attempt(struct shrinking *sh, struct sequence *candidate)
 		return false;
 	}
 	sh->nr_tries++;
-	sh->err = oracle_run(sh->t, candidate, sh->strategy, sh->oracles, &v, NULL);
-	if (sh->err)
+	fails = sh->fails(sh->fails_arg, candidate, &last);
+	if (fails <= 0) {
+		sh->err = fails;
 		return false;
-	failure = verdict_find(&v, &sh->cause);
-	if (!failure)
-		return false;
-	candidate->nr = (uint16_t)(failure->step + 1);
+	}
+	candidate->nr = (uint16_t)(last + 1);
 	sh->err = count_errnos(sh, candidate, &nr_errnos);
 	cost = sequence_cost(candidate);
 	if (sh->err || (cost.size == sh->cost.size &&
@@ -320,41 +318,90 @@ static void better_order(struct shrinking *sh)
 	}
 }
 
+static int shrink_all(struct shrinking *sh)
+{
+	struct sequence whole = *sh->best;
+	bool changed = true;
+
+	if (!attempt(sh, &whole) && !sh->err)
+		sh->err = -EINVAL;
+	while (changed && !sh->err) {
+		uint64_t nr_taken = sh->nr_taken;
+
+		drop_chunks(sh);
+		drop_processes(sh);
+		fold_processes(sh);
+		drop_pairs(sh);
+		drop_for_page(sh);
+		join_steps(sh);
+		smaller_machine(sh);
+		plainer_steps(sh);
+		plainer_merge_any(sh);
+		plainer_values(sh);
+		better_order(sh);
+		changed = sh->nr_taken != nr_taken;
+	}
+	return sh->err;
+}
+
+/* ---- For a cause ---------------------------------------------------------------------- */
+
+struct by_cause {
+	struct trial *t;
+	enum sp_strategy strategy;
+	const struct cause *cause;
+	unsigned int oracles;
+};
+
+static int fails_for_cause(void *arg, struct sequence *candidate, unsigned int *last)
+{
+	const struct by_cause *by = arg;
+	const struct failure *failure;
+	struct verdict v;
+	int err = oracle_run(by->t, candidate, by->strategy, by->oracles, &v, NULL);
+
+	if (err)
+		return err;
+	failure = verdict_find(&v, by->cause);
+	if (failure)
+		*last = failure->step;
+	return failure != NULL;
+}
+
 int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy,
 	   const struct cause *cause, bool (*stop)(void *arg), void *arg, uint64_t *nr_tries)
 {
+	struct by_cause by = {t, strategy, cause, oracles_of(cause)};
 	struct shrinking sh = {
 		.t = t,
 		.strategy = strategy,
-		.cause = *cause,
-		.oracles = oracles_of(cause),
+		.fails = fails_for_cause,
+		.fails_arg = &by,
 		.stop = stop,
 		.arg = arg,
 		.best = s,
 		.cost = {UINT64_MAX, UINT64_MAX},
 	};
-	struct sequence whole = *s;
-	bool changed = true;
+	int err = shrink_all(&sh);
 
-	if (!attempt(&sh, &whole) && !sh.err)
-		sh.err = -EINVAL;
-	while (changed && !sh.err) {
-		uint64_t nr_taken = sh.nr_taken;
-
-		drop_chunks(&sh);
-		drop_processes(&sh);
-		fold_processes(&sh);
-		drop_pairs(&sh);
-		drop_for_page(&sh);
-		join_steps(&sh);
-		smaller_machine(&sh);
-		plainer_steps(&sh);
-		plainer_merge_any(&sh);
-		plainer_values(&sh);
-		better_order(&sh);
-		changed = sh.nr_taken != nr_taken;
-	}
 	if (nr_tries)
 		*nr_tries = sh.nr_tries;
-	return sh.err;
+	return err;
+}
+
+int shrink_by(struct trial *t, struct sequence *s, shrink_fails_fn fails, void *fails_arg,
+	      bool (*stop)(void *arg), void *arg)
+{
+	struct shrinking sh = {
+		.t = t,
+		.strategy = SP_STRATEGY_FULL,
+		.fails = fails,
+		.fails_arg = fails_arg,
+		.stop = stop,
+		.arg = arg,
+		.best = s,
+		.cost = {UINT64_MAX, UINT64_MAX},
+	};
+
+	return shrink_all(&sh);
 }

@@ -24,4 +24,14 @@
 int shrink(struct trial *t, struct sequence *s, enum sp_strategy strategy, const struct cause *cause,
 	   bool (*stop)(void *arg), void *arg, uint64_t *nr_tries) SP_CHECK;
 
+/*
+ * Whether a candidate fails as the first one did: 1 and *last, the last step that it takes; 0; or
+ * -errno, which ends it all. It may take steps that mean nothing out of the candidate.
+ */
+typedef int (*shrink_fails_fn)(void *arg, struct sequence *candidate, unsigned int *last);
+
+/* The same, by another judge; the trial, under the whole-tree walk, only counts errors. */
+int shrink_by(struct trial *t, struct sequence *s, shrink_fails_fn fails, void *fails_arg,
+	      bool (*stop)(void *arg), void *arg) SP_CHECK;
+
 #endif

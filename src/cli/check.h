@@ -7,6 +7,7 @@
  *	cmd_check.c	the searches, their progress, ^C, the exit status
  *	check_files.c	where -o writes
  *	check_people.c, check_json.c	the report
+ *	check_kernel.h	another question: generated sequences on engine and kernel
  *
  * Locks: none; the main thread's alone.
  */
@@ -28,6 +29,11 @@ struct check_options {
 	const char *output;	      /* NULL: standard output */
 	const char *against;	      /* NULL: none */
 	bool json, no_timing;
+	/* --on kernel (check_kernel.h): */
+	bool on_kernel, here, events;
+	const char *kernel;
+	uint64_t first_sequence;
+	unsigned int nr_tries;
 };
 
 /* Under one strategy. */

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "check.h"
+#include "cmd_vm.h"
+#include "on_guests.h"
 #include "random.h"
 #include "suggest.h"
 
@@ -20,7 +22,7 @@
 
 struct given {
 	struct check_options *o;
-	bool strategy, time, runs, seed, depth;
+	bool strategy, time, runs, seed, depth, jobs, kernel, oracles;
 };
 
 enum {
@@ -36,6 +38,12 @@ enum {
 	KEY_AGAINST,
 	KEY_JSON,
 	KEY_NO_TIMING,
+	KEY_ON,
+	KEY_KERNEL,
+	KEY_HERE,
+	KEY_EVENTS,
+	KEY_FIRST_SEQUENCE,
+	KEY_TRIES,
 };
 
 static const struct {
@@ -86,6 +94,23 @@ static bool parse_oracles(const char *text, unsigned int *oracles)
 	}
 }
 
+static bool parse_on(const char *word, struct check_options *o)
+{
+	o->on_kernel = !strcmp(word, "kernel");
+	if (o->on_kernel || !strcmp(word, "engine"))
+		return true;
+	complain("check: --on %s: on engine, or on kernel", word);
+	return false;
+}
+
+static bool parse_kernel(const char *word)
+{
+	if (strcmp(word, "all") != 0)
+		return vm_check_kernel_word(word);
+	complain("check: --kernel all: it compares with one kernel");
+	return false;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct given *g = state->input;
@@ -109,6 +134,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		g->seed = true;
 		return parse_number("--seed", arg, 0, UINT64_MAX, &o->search.seed) ? 0 : EINVAL;
 	case KEY_JOBS:
+		g->jobs = true;
 		if (!parse_number("--jobs", arg, 1, JOBS_MAX, &number))
 			return EINVAL;
 		o->search.nr_jobs = (unsigned int)number;
@@ -120,6 +146,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->search.depth = (unsigned int)number;
 		return 0;
 	case KEY_ORACLES:
+		g->oracles = true;
 		return parse_oracles(arg, &o->search.oracles) ? 0 : EINVAL;
 	case KEY_EXHAUSTIVE:
 		o->search.exhaustive = true;
@@ -138,6 +165,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_TIMING:
 		o->no_timing = true;
+		return 0;
+	case KEY_ON:
+		return parse_on(arg, o) ? 0 : EINVAL;
+	case KEY_KERNEL:
+		g->kernel = true;
+		o->kernel = arg;
+		return parse_kernel(arg) ? 0 : EINVAL;
+	case KEY_HERE:
+		o->here = true;
+		return 0;
+	case KEY_EVENTS:
+		o->events = true;
+		return 0;
+	case KEY_FIRST_SEQUENCE:
+		return parse_number("--first-sequence", arg, 0, UINT64_MAX / 2, &o->first_sequence)
+			       ? 0
+			       : EINVAL;
+	case KEY_TRIES:
+		if (!parse_number("--tries", arg, 0, 1000000, &number))
+			return EINVAL;
+		o->nr_tries = (unsigned int)number;
 		return 0;
 	case ARGP_KEY_ARG:
 		complain("check: unexpected argument '%s'; it takes options only ('samepage run' "
@@ -175,10 +223,58 @@ static uint64_t memory_for_states(void)
 	return least == UINT64_MAX ? UINT64_C(1) << 30 : least / 2;
 }
 
+/* What is the search's alone, or the comparison's alone. */
+static const char *out_of_place(const struct given *g)
+{
+	const struct check_options *o = g->o;
+
+	if (!o->on_kernel)
+		return g->kernel ? "--kernel" : o->here ? "--here" : NULL;
+	return g->strategy	      ? "--strategy"
+	       : g->oracles	      ? "--oracles"
+	       : o->search.exhaustive ? "--exhaustive"
+	       : o->search.first      ? "--first"
+	       : o->against	      ? "--against"
+				      : NULL;
+}
+
+/* --on kernel */
+static bool complete_on_kernel(const struct given *g)
+{
+	struct check_options *o = g->o;
+	struct search_options *search = &o->search;
+
+	if (o->here && g->kernel) {
+		complain("check: --here is this kernel, --kernel another one");
+		return false;
+	}
+	if (!g->jobs)
+		search->nr_jobs = ON_GUESTS_JOBS;
+	if (search->nr_jobs > ON_GUESTS_JOBS_MAX) {
+		complain("check: --jobs %u: at most %d guests at a time", search->nr_jobs,
+			 ON_GUESTS_JOBS_MAX);
+		return false;
+	}
+	if (!g->time)
+		search->time_ns = g->runs ? 0 : UINT64_C(120) * 1000 * NS_PER_MS;
+	if (!g->seed)
+		search->seed = fresh_seed();
+	return true;
+}
+
 static bool complete(const struct given *g)
 {
 	struct check_options *o = g->o;
 	struct search_options *search = &o->search;
+	const char *wrong = out_of_place(g);
+
+	if (wrong) {
+		complain("check: %s %s --on kernel", wrong,
+			 o->on_kernel ? "does not go with" : "goes with");
+		return false;
+	}
+	if (o->on_kernel)
+		return complete_on_kernel(g);
 
 	if (search->exhaustive && (g->runs || g->seed)) {
 		complain("check: --exhaustive and --%s do not go together: it tries every "
@@ -220,6 +316,17 @@ bool check_parse(int argc, char **argv, struct check_options *o)
 		 "write scenarios to FILE, FILE-2, ... (default: standard output)", 0},
 		{"against", KEY_AGAINST, "OTHER.scn", 0,
 		 "say what that one fails for, and how many failures have its cause", 0},
+		{"on", KEY_ON, "WHERE", 0,
+		 "kernel: compare the engine with a kernel after every operation (default: engine, "
+		 "the search)",
+		 0},
+		{"kernel", KEY_KERNEL, "KERNEL", 0,
+		 "with --on kernel: 6.1, 6.12, 7.2 (default), or the path of a kernel file", 0},
+		{"here", KEY_HERE, NULL, 0,
+		 "with --on kernel: the running kernel, which may die of it; needs root", 0},
+		{"events", KEY_EVENTS, NULL, OPTION_HIDDEN, "for guests", 0},
+		{"first-sequence", KEY_FIRST_SEQUENCE, "N", OPTION_HIDDEN, "for guests", 0},
+		{"tries", KEY_TRIES, "N", OPTION_HIDDEN, "of shrinking a difference", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
 		{"no-timing", KEY_NO_TIMING, NULL, 0,
 		 "leave measured times out: with --runs and --seed, the same output every time", 0},
@@ -237,16 +344,18 @@ bool check_parse(int argc, char **argv, struct check_options *o)
 		"  samepage check --strategy direct --time 10m -o found.scn\n"
 		"  samepage check --strategy index --runs 100000 --seed 1 --json\n"
 		"  samepage check --strategy index --exhaustive --depth 5\n"
-		"  samepage check --strategy index --against scenarios/39-stored-index-hole.scn\n\n"
-		"Exit status: 0 nothing found, 1 something found (under full: a defect of Linux), "
-		"2 wrong option, or interrupted.\n"
+		"  samepage check --strategy index --against scenarios/39-stored-index-hole.scn\n"
+		"  samepage check --on kernel --kernel 7.2 --runs 1000 --seed 1\n\n"
+		"Exit status: 0 nothing found, 1 something found (under full: a defect of Linux; on a "
+		"kernel: a difference), 2 wrong option, or interrupted, 3 it cannot be compared here, "
+		"4 a guest died or hung.\n"
 		"samepage-check(1) lists the operations, what is not among them, and the causes.",
 		NULL,
 		NULL,
 		NULL};
 	struct given g = {.o = o};
 
-	*o = (struct check_options){0};
+	*o = (struct check_options){.kernel = "7.2", .nr_tries = ON_KERNEL_TRIES};
 	search_options_init(&o->search);
 	return parse_options(&argp, argc, argv, &g) && complete(&g);
 }

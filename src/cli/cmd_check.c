@@ -15,6 +15,7 @@
 
 #include "against.h"
 #include "check.h"
+#include "check_kernel.h"
 #include "clock.h"
 #include "names.h"
 
@@ -277,6 +278,8 @@ int cmd_check(int argc, char **argv)
 
 	if (!check_parse(argc, argv, &o))
 		return EXIT_USAGE;
+	if (o.on_kernel)
+		return check_on_kernel(&o);
 	report = calloc(1, sizeof(*report));
 	if (!report) {
 		complain("check: out of memory");
