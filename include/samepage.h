@@ -79,6 +79,7 @@ enum sp_thp { SP_THP_NEVER, SP_THP_MADVISE, SP_THP_ALWAYS };
 struct sp_config {
 	enum sp_strategy strategy;
 	uint32_t nr_nodes;	  /* NUMA nodes, 1..64; default 1 */
+	uint32_t nr_movable_nodes; /* the last so many of them can go offline; default 0, not all */
 	uint64_t nr_frames;	  /* per node; 0: no limit. Faults beyond: -ENOMEM */
 	uint64_t nr_swap_slots;	  /* 0: no limit */
 	uint32_t max_map_count;	  /* default 65530 */
@@ -141,6 +142,7 @@ enum sp_advice { /* the values of Linux */
 		 SP_MADV_KEEPONFORK = 19,
 		 SP_MADV_COLD = 20,
 		 SP_MADV_PAGEOUT = 21,
+		 SP_MADV_SOFT_OFFLINE = 101,
 };
 
 /*
@@ -155,6 +157,12 @@ SP_API int sp_mprotect(struct sp_process *p, uint64_t addr, uint64_t length, int
 /* As mremap(2); errors as M2. *ret (may be NULL) gets the new address. */
 SP_API int sp_mremap(struct sp_process *p, uint64_t addr, uint64_t old_length, uint64_t new_length,
 		     int flags, uint64_t new_addr, uint64_t *ret) SP_CHECK;
+/*
+ * As madvise(2). SP_MADV_SOFT_OFFLINE, by a process that may, reads each page in, moves it to another
+ * frame and never uses the old one again; it stops at the first error: -EFAULT no readable mapping, -EIO
+ * the zero page, -EBUSY the page could not be unmapped or is held, -EOPNOTSUPP a page of a file, -EUCLEAN
+ * it moved, but migration entries were left behind (V2).
+ */
 SP_API int sp_madvise(struct sp_process *p, uint64_t addr, uint64_t length,
 		      enum sp_advice advice) SP_CHECK;
 SP_API int sp_mlock(struct sp_process *p, uint64_t addr, uint64_t length) SP_CHECK;
@@ -233,7 +241,7 @@ SP_API int sp_vma_find(struct sp_process *p, uint64_t addr, struct sp_vma_info *
 /*
  * move_pages(2) of the page at addr to node (-1: another node where there is
  * one, else a new frame on the same node). all: MPOL_MF_MOVE_ALL, otherwise a
- * page mapped more than once gives -EACCES (M5). -EBUSY when the page could not be
+ * page mapped more than once gives -EACCES (M5). -ENODEV no such node, or offline. -EBUSY when the page could not be
  * unmapped (pinned), -EFAULT for a zero page, -ENOENT nothing mapped.
  * -EUCLEAN: it moved, but migration entries were left behind (V2).
  */
@@ -245,6 +253,15 @@ SP_API int sp_swap_out(struct sp_process *p, uint64_t addr) SP_CHECK;
 SP_API int64_t sp_reclaim(struct sp_machine *m, uint64_t nr_pages, unsigned int rounds) SP_CHECK;
 /* Migrates every movable frame; *moved and *failed may be NULL. */
 SP_API int sp_compact(struct sp_machine *m, uint64_t *moved, uint64_t *failed) SP_CHECK;
+/*
+ * Memory offline of a node: every page is migrated to another node, and none comes to this one any
+ * more. -EINVAL: not one of the movable nodes, or offline already; -EBUSY: a page could not be moved,
+ * on which Linux never gives up (until a signal comes); -ENOMEM: no room for one; -EUCLEAN as sp_migrate.
+ * The node then stays online, and what moved has moved. Online undoes it: -EINVAL: it is online, or no
+ * such node, -EHWPOISON: a page of it was soft-offlined. All nodes are online at first.
+ */
+SP_API int sp_offline(struct sp_machine *m, unsigned int node) SP_CHECK;
+SP_API int sp_online(struct sp_machine *m, unsigned int node) SP_CHECK;
 /* One more reference on the page at addr, as vmsplice to a pipe holds one; and
  * its release. *handle names it. -EFAULT nothing present there. */
 SP_API int sp_hold(struct sp_process *p, uint64_t addr, uint64_t *handle) SP_CHECK;

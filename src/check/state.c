@@ -350,7 +350,7 @@ static void put_trees(struct state_hasher *h)
 
 /* ---- The machine ---- */
 
-/* Where they are short, how many are left. */
+/* Where they are short, how many are left; and what is gone. */
 static void put_limits(struct state_hasher *h)
 {
 	const struct shape *shape = &h->t->shape;
@@ -360,6 +360,8 @@ static void put_limits(struct state_hasher *h)
 		       (uint32_t)shape->nr_maps << 16);
 	for (unsigned int nid = 0; shape->nr_frames && nid < shape->nr_nodes; nid++)
 		put(h, vm->frames.node[nid].nr_used);
+	for (unsigned int nid = 0; nid < vm->frames.nr_nodes; nid++)
+		put(h, vm->frames.node[nid].nr_retired << 1 | vm->frames.node[nid].offline);
 	if (shape->nr_swap_slots)
 		put64(h, vm->swap.nr_used);
 }

@@ -204,6 +204,8 @@ static int node_with_room(const struct frames *frames, int nid, uint32_t count)
 
 		if (node >= frames->nr_nodes)
 			node -= frames->nr_nodes;
+		if (frames->node[node].offline)
+			continue;
 		if (!frames->limit_per_node ||
 		    (uint64_t)frames->node[node].nr_used + count <= frames->limit_per_node)
 			return (int)node;
@@ -308,6 +310,32 @@ void frame_put(struct frames *frames, struct frame *frame)
 	frames->nr_used--;
 }
 
+void frame_retire(struct frames *frames, struct frame *frame)
+{
+	SP_ASSERT(frame->refcount == 1 && frame->mapcount == 0 && frame->nr_holds == 0);
+	SP_ASSERT(!(frame->flags & (FRAME_ZERO | FRAME_LOCKED | FRAME_SWAPCACHE | FRAME_FILE)));
+	content_free(&frames->content, frame->content);
+	set_fresh(frame, FRAME_RETIRED);
+	frames->node[frame->nid].nr_retired++;
+}
+
+void frames_set_offline(struct frames *frames, uint32_t nid, bool offline)
+{
+	SP_ASSERT(nid < frames->nr_nodes);
+	frames->node[nid].offline = offline;
+}
+
+int frames_next_node(const struct frames *frames, uint32_t nid)
+{
+	for (uint32_t i = 1; i <= frames->nr_nodes; i++) {
+		uint32_t next = (nid + i) % frames->nr_nodes;
+
+		if (!frames->node[next].offline)
+			return (int)next;
+	}
+	return -1;
+}
+
 int frame_write(struct frames *frames, struct frame *frame, uint32_t offset, const void *buf,
 		uint32_t length)
 {
@@ -371,8 +399,20 @@ void frame_split_huge(struct frames *frames, struct frame *frame)
 		head[i].flags &= (uint16_t)~(FRAME_HEAD | FRAME_TAIL);
 }
 
+/* What the frames themselves say, by node. */
+struct node_counts {
+	uint64_t used, retired;
+};
+
+static bool retired_is_bare(const struct frame *frame)
+{
+	return frame->flags == FRAME_RETIRED && frame->refcount == 1 && !frame->mapcount &&
+	       !frame->mapping && !frame->nr_holds && frame->content == CONTENT_ZERO;
+}
+
 /* The block's frames agree with its count; adds to what the nodes have used. */
-static const char *validate_block(const struct frames *frames, uint32_t block, uint64_t *node_used)
+static const char *validate_block(const struct frames *frames, uint32_t block,
+				  struct node_counts *nodes)
 {
 	uint32_t first = block << FRAME_BLOCK_SHIFT, nr_used = 0, pfn;
 	uint32_t end = MIN(first + FRAME_BLOCK, frames->nr_frames);
@@ -390,10 +430,13 @@ static const char *validate_block(const struct frames *frames, uint32_t block, u
 			return "a free frame has a mapping, a mapcount or flags";
 		if (!(frame->flags & FRAME_ZERO) != (frame != frames->zero))
 			return "a frame other than pfn 0 is the zero page";
+		if ((frame->flags & FRAME_RETIRED) && !retired_is_bare(frame))
+			return "a retired frame is in use";
 		if (frame->refcount) {
 			nr_used++;
 			if (frame != frames->zero)
-				node_used[frame->nid]++;
+				nodes[frame->nid].used++;
+			nodes[frame->nid].retired += !!(frame->flags & FRAME_RETIRED);
 		}
 	}
 	return nr_used == frames->blocks[block].nr_used ? NULL : "a block's count of used frames";
@@ -422,7 +465,7 @@ static const char *validate_free_list(const struct frames *frames, uint32_t nid,
 
 const char *frames_validate(const struct frames *frames)
 {
-	uint64_t node_used[FRAME_NODES_MAX] = { 0 };
+	struct node_counts nodes[FRAME_NODES_MAX] = { 0 };
 	uint64_t nr_free = 0, nr_used = 0;
 	uint32_t nr_empty = 0, i;
 	const char *wrong;
@@ -430,7 +473,7 @@ const char *frames_validate(const struct frames *frames)
 	if (frames->zero != frame_of_pfn(frames, 0) || frames->zero->refcount < 1)
 		return "pfn 0 is not the zero page";
 	for (i = 0; i << FRAME_BLOCK_SHIFT < frames->nr_frames; i++) {
-		wrong = validate_block(frames, i, node_used);
+		wrong = validate_block(frames, i, nodes);
 		if (wrong)
 			return wrong;
 		nr_empty += !frames->blocks[i].nr_used && block_complete(frames, i);
@@ -438,11 +481,15 @@ const char *frames_validate(const struct frames *frames)
 	if (nr_empty != frames->nr_empty_blocks)
 		return "the count of empty blocks";
 	for (i = 0; i < frames->nr_nodes; i++) {
-		if (node_used[i] != frames->node[i].nr_used)
+		if (nodes[i].used != frames->node[i].nr_used)
 			return "a node's count of used frames";
-		if (frames->limit_per_node && node_used[i] > frames->limit_per_node)
+		if (nodes[i].retired != frames->node[i].nr_retired)
+			return "a node's count of retired frames";
+		if (frames->node[i].offline && nodes[i].used != nodes[i].retired)
+			return "a node that is offline has frames in use";
+		if (frames->limit_per_node && nodes[i].used > frames->limit_per_node)
 			return "a node has more frames than its limit";
-		nr_used += node_used[i];
+		nr_used += nodes[i].used;
 		wrong = validate_free_list(frames, i, &nr_free);
 		if (wrong)
 			return wrong;

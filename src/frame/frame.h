@@ -12,6 +12,7 @@
  *	+ 1 if FRAME_SWAPCACHE
  *	+ 1 if FRAME_FILE (the page cache's)
  *	+ nr_holds (sp_hold: someone else's, e.g. a pipe's)
+ *	+ 1 if FRAME_RETIRED (nobody's: it must never be free again)
  *	+ transient references of the operation now running
  *
  * and 0 means free. sp_validate() recounts this. Migration and swap entries
@@ -33,6 +34,10 @@
  * that splitting a folio is clearing these flags. A frame is freed as soon as nothing
  * refers to it: what is left of a large folio is the frames of its row that have
  * one of the flags.
+ *
+ * Nodes go offline and online as a whole. A node that is offline gives no frames;
+ * that none of its frames is in use then is the caller's to see to, who moves
+ * them away (rmap/offline.c). Frames that were retired stay where they are.
  *
  * Locks: FRAME_LOCKED is the folio lock (rank folio_lock): it protects mapping,
  * FRAME_SWAPCACHE and, for a KSM page, the list of rmap_items (K26a). The rest is
@@ -69,6 +74,7 @@ enum frame_flags {
 	FRAME_SUM_VALID = 1u << 11,  /* checksum is that of the contents */
 	FRAME_UNKNOWN = 1u << 12,    /* real memory that could not be read */
 	FRAME_ORPHANED = 1u << 13,   /* migration entries were left pointing here (V2) */
+	FRAME_RETIRED = 1u << 14,    /* in use by nobody, for good (soft-offline); the only flag */
 };
 
 struct frame {
@@ -110,6 +116,8 @@ struct frames {
 	struct {
 		uint32_t free;        /* last-in first-out; PFN_NONE: empty */
 		uint32_t nr_used;
+		uint32_t nr_retired;  /* of the used ones */
+		bool offline;
 	} node[FRAME_NODES_MAX];
 	struct frame *zero;           /* the zero page: pfn 0 */
 };
@@ -135,7 +143,7 @@ static inline uint32_t frame_pfn(const struct frames *frames, const struct frame
 
 /*
  * A frame with refcount 1, contents zero, mapping 0, on node nid or, when that
- * is full, on the next one that is not (nid < 0: any). NULL: out of frames or of
+ * is full or offline, on the next one that is not (nid < 0: any). NULL: out of frames or of
  * memory. Every call counts as an allocation that mem.h may be told to fail,
  * since it stands for the page allocator of the simulated kernel.
  */
@@ -157,6 +165,14 @@ static inline void frame_get(struct frame *frame)
  * caller has unlocked it, unmapped it and taken it off the swap cache.
  */
 void frame_put(struct frames *frames, struct frame *frame);
+
+/* Instead of dropping the last reference: the contents go, the frame is never free again. */
+void frame_retire(struct frames *frames, struct frame *frame);
+
+/* From here on frames are, or are not, taken from this node. */
+void frames_set_offline(struct frames *frames, uint32_t nid, bool offline);
+/* The next node after nid, in a circle, that is online; nid itself if it is the only one, or -1. */
+int frames_next_node(const struct frames *frames, uint32_t nid);
 
 /*
  * Contents. Writes forget the cached checksum; what replaces the whole page also

@@ -87,6 +87,7 @@ int ksm_init(struct vm *vm)
 	vm->hooks.rmap_walk_ksm = rmap_walk_ksm;
 	vm->hooks.ksm_count_reached = ksm_hook_count_reached;
 	vm->hooks.ksm_migrate_frame = ksm_hook_migrate_frame;
+	vm->hooks.ksm_node_offline = ksm_hook_node_offline;
 	vm->hooks.ksm_pte_moved = ksm_hook_pte_moved;
 	return 0;
 }
@@ -115,6 +116,7 @@ void ksm_destroy(struct vm *vm)
 	vm->hooks.rmap_walk_ksm = NULL;
 	vm->hooks.ksm_count_reached = NULL;
 	vm->hooks.ksm_migrate_frame = NULL;
+	vm->hooks.ksm_node_offline = NULL;
 	vm->hooks.ksm_pte_moved = NULL;
 	pool_destroy(&ksm->item_pool);
 	pool_destroy(&ksm->node_pool);

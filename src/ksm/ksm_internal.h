@@ -274,6 +274,7 @@ void advisor_set_defaults(struct ksm *ksm);
 /* ---- swapin.c ---- */
 struct frame *ksm_hook_might_need_to_copy(struct frame *frame, struct vma *vma, uint64_t addr);
 void ksm_hook_migrate_frame(struct frame *dst, struct frame *src);
+void ksm_hook_node_offline(struct vm *vm, uint32_t nid);
 void ksm_hook_pte_moved(struct vm *vm, struct frame *frame);
 
 /* ---- reach.c ---- */

@@ -161,6 +161,52 @@ int nodes_remove_all(struct ksm *ksm)
 	return result;
 }
 
+static bool is_on(const struct ksm *ksm, const struct ksm_stable_node *node, uint32_t nid)
+{
+	return frame_of_pfn(&ksm->vm->frames, node->kpfn)->nid == nid;
+}
+
+static void remove_on_in_tree(struct ksm *ksm, struct ksm_stable_node *node, uint32_t nid,
+			      struct rb_root *root)
+{
+	struct ksm_stable_node *dup, *next;
+
+	if (!node_is_chain(node)) {
+		if (is_on(ksm, node, nid))
+			node_remove(ksm, node);
+		return;
+	}
+	cds_hlist_for_each_entry_safe_2(dup, next, &node->hlist, hlist_dup) {
+		if (is_on(ksm, dup, nid))
+			node_remove(ksm, dup);
+	}
+	if (!node->hlist.next)
+		chain_free(ksm, node, root);
+}
+
+/* Pages were migrated away: what is left names frames that were freed. */
+void ksm_hook_node_offline(struct vm *vm, uint32_t nid)
+{
+	struct ksm *ksm = ksm_of(vm);
+	struct ksm_stable_node *node, *next;
+
+	mutex_acquire(&ksm->thread_mutex);
+	for (uint32_t tree = 0; tree < vm->frames.nr_nodes; tree++) {
+		struct rb_root *root = &ksm->stable_tree[tree];
+		struct rb_node *rb = rb_first(root), *rb_after;
+
+		for (; rb; rb = rb_after) {
+			rb_after = rb_next(rb);
+			remove_on_in_tree(ksm, container_of(rb, struct ksm_stable_node, node), nid,
+					  root);
+		}
+	}
+	cds_list_for_each_entry_safe(node, next, &ksm->migrate_nodes, list)
+		if (is_on(ksm, node, nid))
+			node_remove(ksm, node);
+	mutex_release(&ksm->thread_mutex);
+}
+
 static void node_free_mapped(struct ksm *ksm, struct ksm_stable_node *node)
 {
 	struct frame *kframe = live_frame(ksm, node);

@@ -49,7 +49,7 @@ SP_API void sp_config_init(struct sp_config *config)
 static bool config_is_valid(const struct sp_config *c)
 {
 	return (unsigned int)c->strategy < SP_NR_STRATEGIES && c->nr_nodes >= 1 &&
-	       c->nr_nodes <= 64 && c->max_map_count >= 1 && c->content_bytes >= 8 &&
+	       c->nr_nodes <= 64 && c->nr_movable_nodes < c->nr_nodes && c->max_map_count >= 1 && c->content_bytes >= 8 &&
 	       c->content_bytes <= SP_PAGE_SIZE && !(c->content_bytes & (c->content_bytes - 1)) &&
 	       (unsigned int)c->thp <= SP_THP_ALWAYS;
 }
@@ -113,6 +113,7 @@ static int machine_create(struct region *region, const struct sp_config *config,
 	if (err)
 		goto destroy_rmap;
 	ksm_strategy_set(&m->vm, config->strategy);
+	m->nr_movable_nodes = config->nr_movable_nodes;
 	/* A clock costs more than all of such a machine's walk. */
 	if (region)
 		rmap_of(&m->vm)->measure_time = false;

@@ -11,6 +11,7 @@
 
 #include "ksm.h"
 #include "migrate.h"
+#include "offline.h"
 #include "reclaim.h"
 #include "samepage.h"
 
@@ -31,6 +32,7 @@ struct sp_machine {
 	struct cds_list_head processes, files;
 	uint32_t *holds; /* pfn by handle, PFN_NONE once dropped */
 	uint64_t nr_holds;
+	uint32_t nr_movable_nodes; /* the last ones */
 	sp_trace_fn trace;
 	void *trace_arg;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's work on pages as public calls: migration, reclaim, compaction, extra references,
- * walks.
+ * The kernel's work on pages as public calls: migration, reclaim, compaction, memory that goes
+ * offline, extra references, walks.
  */
 #include <errno.h>
 
@@ -27,6 +27,30 @@ SP_API int sp_compact(struct sp_machine *m, uint64_t *moved, uint64_t *failed)
 	uint64_t counts[2];
 
 	return vm_compact(&m->vm, moved ? moved : &counts[0], failed ? failed : &counts[1]);
+}
+
+static bool is_movable(const struct sp_machine *m, unsigned int node)
+{
+	uint32_t nr_nodes = m->vm.frames.nr_nodes;
+
+	return node < nr_nodes && node >= nr_nodes - m->nr_movable_nodes;
+}
+
+SP_API int sp_offline(struct sp_machine *m, unsigned int node)
+{
+	if (!is_movable(m, node) || m->vm.frames.node[node].offline)
+		return -EINVAL;
+	return vm_offline_node(&m->vm, node);
+}
+
+SP_API int sp_online(struct sp_machine *m, unsigned int node)
+{
+	if (!is_movable(m, node) || !m->vm.frames.node[node].offline)
+		return -EINVAL;
+	if (m->vm.frames.node[node].nr_retired)
+		return -EHWPOISON;
+	frames_set_offline(&m->vm.frames, node, false);
+	return 0;
 }
 
 /* The anonymous frame mapped at addr, or NULL. */

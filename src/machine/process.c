@@ -144,7 +144,12 @@ SP_API int sp_mremap(struct sp_process *p, uint64_t addr, uint64_t old_length, u
 
 SP_API int sp_madvise(struct sp_process *p, uint64_t addr, uint64_t length, enum sp_advice advice)
 {
-	return p->mm ? vm_madvise(p->mm, addr, length, advice) : -ESRCH;
+	if (!p->mm)
+		return -ESRCH;
+	/* It is about frames, which the system calls know nothing of. */
+	if (advice == SP_MADV_SOFT_OFFLINE)
+		return vm_soft_offline(p->mm, addr, length);
+	return vm_madvise(p->mm, addr, length, advice);
 }
 
 SP_API int sp_mlock(struct sp_process *p, uint64_t addr, uint64_t length)

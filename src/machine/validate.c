@@ -32,6 +32,8 @@ SP_API int sp_validate(struct sp_machine *m, char *buf, size_t size)
 		mm_validate_pages(mm, &report);
 	}
 	anon_vma_validate_all(vm, &report);
+	wrong = frames_validate(&vm->frames);
+	REPORT_UNLESS(&report, !wrong, "frames: %s", wrong);
 	wrong = swap_validate(&vm->swap);
 	REPORT_UNLESS(&report, !wrong, "swap: %s", wrong);
 	if (vm_recount(vm, &report))

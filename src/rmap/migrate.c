@@ -193,7 +193,7 @@ static int attempt(struct vm *vm, struct frame *src, struct frame *dst, bool fir
 	return err;
 }
 
-int migrate_frame(struct vm *vm, struct frame *frame, int nid)
+static int migrate(struct vm *vm, struct frame *frame, int nid, bool retire)
 {
 	uint32_t src_pfn = frame_pfn(&vm->frames, frame), dst_pfn;
 	struct frame *dst;
@@ -221,9 +221,22 @@ int migrate_frame(struct vm *vm, struct frame *frame, int nid)
 	else
 		vm->stat.pgmigrate_success++;
 	event_emit(&vm->events, EV_mm_migrate_page, src_pfn, dst_pfn, (uint64_t)err);
-	frame_put(&vm->frames, frame);
+	if (retire && !err)
+		frame_retire(&vm->frames, frame);
+	else
+		frame_put(&vm->frames, frame);
 	frame_put(&vm->frames, dst);
 	return err;
+}
+
+int migrate_frame(struct vm *vm, struct frame *frame, int nid)
+{
+	return migrate(vm, frame, nid, false);
+}
+
+int migrate_frame_for_good(struct vm *vm, struct frame *frame)
+{
+	return migrate(vm, frame, -1, true);
 }
 
 /* The frame that move_pages(2) finds at addr, or its errno. mmap_lock held. */
@@ -255,7 +268,8 @@ int vm_move_page(struct mm *mm, uint64_t addr, int node, bool all)
 	struct frame *frame;
 	int err;
 
-	if (node < -1 || node >= (int)vm->frames.nr_nodes)
+	if (node < -1 || node >= (int)vm->frames.nr_nodes ||
+	    (node >= 0 && vm->frames.node[node].offline))
 		return -ENODEV;
 	rwsem_read_lock(&mm->mmap_lock);
 	err = page_to_move(mm, addr, &frame);
@@ -268,7 +282,7 @@ int vm_move_page(struct mm *mm, uint64_t addr, int node, bool all)
 	if (frame->mapcount > 1 && !all)
 		return -EACCES;
 	if (node < 0)
-		node = (int)((frame->nid + 1u) % vm->frames.nr_nodes);
+		node = frames_next_node(&vm->frames, frame->nid);
 	return migrate_frame(vm, frame, node);
 }
 

@@ -4,7 +4,7 @@
  * the truth, counters and frames are compared with it.
  *
  *	frame: mapcount   = present entries (a huge PMD: one for each of its frames)
- *	       refcount   = mapcount + swap cache + page cache + holds   (frame.h)
+ *	       refcount   = mapcount + swap cache + page cache + holds + retired   (frame.h)
  *	slot:  count      = swap entries
  *	mm:    rss_*      = present entries by kind of frame, swap entries
  *	       zero pages = KSM-placed ones, plus what fork counted too much (V8)
@@ -188,7 +188,8 @@ static void count_file(struct recount *r, const struct file *file)
 static void compare_frame(struct recount *r, const struct frame *frame)
 {
 	int32_t refs = r->mapped[frame->pfn] + !!(frame->flags & FRAME_SWAPCACHE) +
-		       !!(frame->flags & FRAME_FILE) + frame->nr_holds;
+		       !!(frame->flags & FRAME_FILE) + frame->nr_holds +
+		       !!(frame->flags & FRAME_RETIRED);
 
 	REPORT_UNLESS(r->report, frame->mapcount == r->mapped[frame->pfn],
 		      "pfn %u: mapcount %d, but %d entries map it", frame->pfn, frame->mapcount,

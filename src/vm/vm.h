@@ -88,6 +88,8 @@ struct vm_hooks {
 	void (*ksm_pte_moved)(struct vm *vm, struct frame *frame);
 	/* dst takes src's place (W5); both locked. */
 	void (*ksm_migrate_frame)(struct frame *dst, struct frame *src);
+	/* No frame of this node is in use any more: what still names one is to forget it. */
+	void (*ksm_node_offline)(struct vm *vm, uint32_t nid);
 	/* ---- rmap ---- */
 	/* MADV_PAGEOUT of one anonymous frame mapped once (M5): evict it. mmap read lock held. */
 	void (*madvise_pageout)(struct vma *vma, uint64_t addr, struct frame *frame);

@@ -609,6 +609,8 @@ static void test_fields(void **state)
 	TRY(p.merged->mapcount, old + 1, true);
 	TRY(p.merged->content, content_uniform(0x44), true);
 	TRY(p.merged->mapping, MAPPING_KSM, true);
+	TRY(p.vm->frames.node[0].offline, true, true);
+	TRY(p.vm->frames.node[0].nr_retired, 1, true);
 	TRY(p.slot->count, old + 1, true);
 	TRY(p.slot->content, content_uniform(0x44), true);
 	TRY(f->t[0]->shape.nr_frames, 9, true);

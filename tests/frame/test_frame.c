@@ -84,6 +84,48 @@ static void test_fresh_frame(void **state)
 	destroy(&frames, &mem);
 }
 
+static void test_retired_and_offline(void **state)
+{
+	struct frame *frame, *other;
+	struct frames frames;
+	struct mem mem;
+
+	(void)state;
+	init(&frames, &mem, 3, 2);
+	frame = frame_alloc(&frames, 2);
+	assert_non_null(frame);
+	assert_int_equal(frame_write(&frames, frame, 1, "abc", 3), 0);
+	frame_retire(&frames, frame);
+	assert_int_equal(frames.content.buffers.nr_used, 0);
+	assert_int_equal(frames.nr_used, 1);
+	assert_valid(&frames);
+	/* It counts as one of the node's two. */
+	other = frame_alloc(&frames, 2);
+	assert_int_equal(other->nid, 2);
+	assert_ptr_not_equal(other, frame);
+	assert_int_equal(frames_next_node(&frames, 1), 2);
+	frame_put(&frames, other);
+	frames_set_offline(&frames, 2, true);
+	assert_valid(&frames);
+	assert_int_equal(frames_next_node(&frames, 1), 0);
+	frame = frame_alloc(&frames, 2);
+	assert_int_equal(frame->nid, 0);
+	frame_put(&frames, frame);
+	assert_null(frame_alloc_huge(&frames, 2));
+	frames_set_offline(&frames, 0, true);
+	assert_int_equal(frames_next_node(&frames, 1), 1);
+	frames_set_offline(&frames, 1, true);
+	assert_int_equal(frames_next_node(&frames, 1), -1);
+	assert_null(frame_alloc(&frames, -1));
+	frames_set_offline(&frames, 2, false);
+	assert_ptr_equal(frame_alloc(&frames, -1), other);
+	frames_set_offline(&frames, 2, true);
+	assert_string_equal(frames_validate(&frames), "a node that is offline has frames in use");
+	frames_set_offline(&frames, 2, false);
+	assert_valid(&frames);
+	destroy(&frames, &mem);
+}
+
 static void test_last_freed_is_first_used(void **state)
 {
 	struct frame *frame[4];
@@ -505,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zero_page),
 		cmocka_unit_test(test_fresh_frame),
+		cmocka_unit_test(test_retired_and_offline),
 		cmocka_unit_test(test_last_freed_is_first_used),
 		cmocka_unit_test(test_full_node_falls_back),
 		cmocka_unit_test(test_pfns_are_pointers_for_ever),
