@@ -43,6 +43,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_vm(int argc, char **argv);
 /* What a guest's kernel starts; see guest.h. Not among the commands that are listed. */
 int cmd_vm_init(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{"run", "run scenario files under the walk strategies", cmd_run},
 	{"check", "search for a sequence that breaks a walk strategy", cmd_check},
 	{"bench", "measure walks and merging", cmd_bench},
+	{"diff", "compare the engine with real kernels, operation by operation", cmd_diff},
 	{"export", "print a scenario as one stand-alone C file", cmd_export},
 	{"vm", "run scenario files on other kernels, in virtual machines", cmd_vm},
 	{NULL, NULL, NULL},

@@ -58,7 +58,7 @@
 /* More VMAs in the windows of one process: no map of it. */
 #define OBSERVE_MAX_VMAS 64
 /* From this operation on, what is done in a process is observed by its outcome alone. */
-#define OBSERVE_MAX_OPERATIONS 2000
+#define OBSERVE_MAX_OPERATIONS 500
 
 /* Offsets of NUL-ended texts in observation.words. */
 struct observed {
