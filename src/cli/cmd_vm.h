@@ -29,6 +29,7 @@ struct vm_kernels {
 struct vm_guest {
 	struct qemu vm;
 	const char *deadly; /* the file that its kernel must die of (`kills linux`), or NULL */
+	unsigned int part, nr_parts; /* of its kernel's files, from 1 on; part 0: all of them */
 };
 
 struct vm_units;

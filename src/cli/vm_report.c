@@ -19,7 +19,8 @@ static bool died_of_it(const struct vm_guest *guest)
 
 static int command_status(const struct qemu *guest)
 {
-	if (guest->end == GUEST_unfit)
+	/* Neither says anything about the files. */
+	if (guest->end == GUEST_unfit || guest->end == GUEST_killed)
 		return EXIT_USAGE;
 	if (guest->end != GUEST_done || guest->exit_status < 0 || guest->nr_complaints ||
 	    guest->out_of_memory)
@@ -78,9 +79,9 @@ static void print_end(const struct vm_guest *g)
 		printf("== %s: the guest died, as %s declares\n", name, g->deadly);
 		print_console(guest);
 	} else if (guest->end != GUEST_done) {
-		printf("== %s: the guest %s%s: %s\n", name, guest->end == GUEST_unfit ? "is " : "",
+		printf("== %s: the guest %s%s: %s\n", name, guest->end == GUEST_unfit ? "is " : guest->end == GUEST_killed ? "was " : "",
 		       guest_end_name(guest->end), guest->why);
-		if (guest->end != GUEST_unfit)
+		if (guest->end != GUEST_unfit && guest->end != GUEST_killed)
 			print_console(guest);
 	} else if (g->deadly && guest->exit_status == EXIT_HELD) {
 		printf("== %s: %s says that this kernel dies of it (kills linux), and it lives\n", name,
@@ -105,6 +106,8 @@ void vm_print_people(const struct vm_guest *g, bool first)
 	printf("== %s: Linux %s", name, *guest->release ? guest->release : guest->kernel->release);
 	if (guest->booted_ns)
 		printf(", booted in %.1f s", seconds(guest, guest->booted_ns));
+	if (g->part)
+		printf(", part %u of %u", g->part, g->nr_parts);
 	putchar('\n');
 	print_lines(stdout, "note: ", text_string(&guest->notes), guest->notes.bytes);
 	fwrite(text_string(&guest->output), 1, guest->output.bytes, stdout);
@@ -162,6 +165,10 @@ static struct json_object *guest_json(const struct vm_guest *g)
 	json_add_text(o, "release", *guest->release ? guest->release : guest->kernel->release);
 	json_add_text(o, "end", guest_end_name(guest->end));
 	json_add_text(o, "why", guest->why);
+	if (g->part) {
+		json_add_number(o, "part", g->part);
+		json_add_number(o, "nr_parts", g->nr_parts);
+	}
 	if (g->deadly)
 		json_add_text(o, "kills", g->deadly);
 	json_object_object_add(o, "exit_status", json_object_new_int(vm_exit_status(g)));

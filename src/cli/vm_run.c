@@ -20,6 +20,10 @@
 #define GUESTS_AT_ONCE	 2
 #define NS_PER_S	 UINT64_C(1000000000)
 #define OPTION_WORDS_MAX 16
+#define JOBS_MAX	 16
+/* Of a guest, where nothing else is said: a boot, and what a file takes where many others want to run. */
+#define LIMIT_NS	  (120 * NS_PER_S)
+#define LIMIT_FILE_NS	  (5 * NS_PER_S)
 
 struct arguments {
 	struct vm_kernels kernels;
@@ -29,7 +33,8 @@ struct arguments {
 	const char
 		*options[OPTION_WORDS_MAX]; /* what the guest's command is given before the files */
 	unsigned int nr_options;
-	uint64_t limit_ns;
+	uint64_t limit_ns; /* 0: as many files take */
+	uint64_t jobs;
 	const char *append;
 	char **paths;
 	unsigned int nr_paths;
@@ -80,8 +85,7 @@ static void job_destroy(struct job *job)
 
 static int start(struct lab *lab, const struct arguments *a, struct vm_unit *unit)
 {
-	struct qemu_spec spec = {
-		.kernel = unit->kernel, .limit_ns = a->limit_ns, .append = a->append};
+	struct qemu_spec spec = {.kernel = unit->kernel, .append = a->append};
 	struct job job = {0};
 	struct initramfs_spec image;
 	int err;
@@ -94,6 +98,7 @@ static int start(struct lab *lab, const struct arguments *a, struct vm_unit *uni
 					.argv = job.argv,
 					.files = job.files,
 					.nr_files = unit->nr_paths};
+	spec.limit_ns = a->limit_ns ? a->limit_ns : LIMIT_NS + unit->nr_paths * LIMIT_FILE_NS;
 	err = initramfs_build(lab, &image, &spec.initramfs);
 	job_destroy(&job);
 	if (err)
@@ -191,7 +196,7 @@ static int run(struct arguments *a, const struct vm_files *files)
 	}
 	for (unsigned int i = 0; i < a->nr_words && !status; i++)
 		status = vm_add_kernels(&lab, &a->kernels, a->words[i]);
-	if (!status && !vm_units_init(&units, &a->kernels, files, a->on_engine))
+	if (!status && !vm_units_init(&units, &a->kernels, files, (unsigned int)a->jobs, a->on_engine))
 		status = EXIT_USAGE;
 	if (!status)
 		status = run_guests(&lab, a, &units);
@@ -200,7 +205,7 @@ static int run(struct arguments *a, const struct vm_files *files)
 	return status;
 }
 
-enum { KEY_KERNEL = 256, KEY_ON, KEY_JSON, KEY_LIMIT, KEY_NO_TIMING, KEY_APPEND };
+enum { KEY_KERNEL = 256, KEY_ON, KEY_JSON, KEY_LIMIT, KEY_NO_TIMING, KEY_APPEND, KEY_JOBS };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -234,6 +239,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				      &a->limit_ns)
 			       ? 0
 			       : EINVAL;
+	case KEY_JOBS:
+		return parse_number("--jobs", arg, 1, JOBS_MAX, &a->jobs) ? 0 : EINVAL;
 	case KEY_APPEND:
 		if (strlen(arg) > 512 || strstr(arg, "--")) {
 			complain("--append: up to 512 bytes without --, which ends a kernel's own words");
@@ -264,7 +271,9 @@ int vm_run(int argc, char **argv)
 		{"on", KEY_ON, "WHAT", 0,
 		 "kernel: by real system calls (default); engine: the engine, in the guest", 0},
 		{"time-limit", KEY_LIMIT, "TIME", 0,
-		 "of each guest, from its start on (default 2m)", 0},
+		 "of each guest, from its start on (default 2m, and 5s for each of its files)", 0},
+		{"jobs", KEY_JOBS, "N", 0,
+		 "spread each kernel's files over so many guests; two run at a time (default 1)", 0},
 		{"append", KEY_APPEND, "WORDS", 0,
 		 "more words for the kernel's command line, such as slab_debug=FZPU", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},
@@ -281,6 +290,7 @@ int vm_run(int argc, char **argv)
 		"\vExamples:\n"
 		"  samepage vm run scenarios/mremap-move.scn\n"
 		"  samepage vm run --kernel all scenarios/*.scn\n"
+		"  samepage vm run --jobs 2 scenarios/*.scn\n"
 		"  samepage vm run --kernel linux/arch/x86/boot/bzImage my.scn\n\n"
 		"Exit status: the worst of the guests': 0 all held, 3 not possible on a kernel, 1 "
 		"an "
@@ -293,7 +303,7 @@ int vm_run(int argc, char **argv)
 	struct vm_files files;
 	int status = EXIT_USAGE;
 
-	a = (struct arguments){.limit_ns = 120 * NS_PER_S};
+	a = (struct arguments){.jobs = 1};
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
 	if (!a.nr_words)

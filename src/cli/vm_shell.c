@@ -154,9 +154,11 @@ static int run_shell(struct lab *lab, const struct cached_kernel *kernel)
 		(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	close(pipes[1]);
 	if (guest.end != GUEST_done)
-		complain("vm: %s: the guest %s%s: %s", kernel->name,
-			 guest.end == GUEST_unfit ? "is " : "", guest_end_name(guest.end), guest.why);
-	err = guest.end == GUEST_unfit ? EXIT_USAGE : guest.end == GUEST_done ? EXIT_HELD : EXIT_GUEST;
+		complain("vm: %s: the guest's end: %s: %s", kernel->name, guest_end_name(guest.end),
+			 guest.why);
+	err = guest.end == GUEST_done			  ? EXIT_HELD
+	      : guest.end == GUEST_died || guest.end == GUEST_hung ? EXIT_GUEST
+								   : EXIT_USAGE;
 	qemu_destroy(&guest);
 	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which guest runs which files. A unit is one guest: a kernel, and the files that it is given. Those
- * of which its kernel dies (`kills linux`) are alone in theirs, since nothing comes after them.
+ * of which its kernel dies (`kills linux`) are alone in theirs, since nothing comes after them. The
+ * others are spread over as many guests as were asked for, in order.
  *
  * Locks: none.
  */
@@ -19,17 +20,33 @@ static bool dies(const struct scenario *scenario, const struct cached_kernel *ke
 }
 
 /* The unit's file array lies behind the units. */
-static char **add_unit(struct vm_units *units, const struct cached_kernel *kernel, char **paths)
+static void add_unit(struct vm_units *units, const struct cached_kernel *kernel, char **paths)
 {
 	struct vm_unit *unit = &units->list[units->nr++];
 
 	unit->kernel = kernel;
 	unit->paths = paths;
-	return paths;
+}
+
+/* The files from `from` on, as equally as can be. */
+static void spread(struct vm_units *units, const struct cached_kernel *kernel, char **from,
+		   unsigned int nr, unsigned int nr_parts)
+{
+	unsigned int parts = MIN(nr, nr_parts), done = 0;
+
+	for (unsigned int i = 0; i < parts; i++) {
+		struct vm_unit *unit = &units->list[units->nr];
+
+		add_unit(units, kernel, from + done);
+		unit->nr_paths = (nr - done) / (parts - i);
+		unit->guest.part = parts > 1 ? i + 1 : 0;
+		unit->guest.nr_parts = parts;
+		done += unit->nr_paths;
+	}
 }
 
 bool vm_units_init(struct vm_units *units, const struct vm_kernels *kernels,
-		   const struct vm_files *files, bool on_engine)
+		   const struct vm_files *files, unsigned int nr_parts, bool on_engine)
 {
 	unsigned int most = kernels->nr * (files->nr + 1);
 	char **at;
@@ -43,14 +60,13 @@ bool vm_units_init(struct vm_units *units, const struct vm_kernels *kernels,
 	}
 	for (unsigned int k = 0; k < kernels->nr; k++) {
 		const struct cached_kernel *kernel = &kernels->list[k];
-		struct vm_unit *together = &units->list[units->nr];
+		unsigned int nr = 0;
 
-		add_unit(units, kernel, at);
 		for (unsigned int f = 0; f < files->nr; f++)
 			if (on_engine || !dies(files->scenarios[f], kernel))
-				together->paths[together->nr_paths++] = files->paths[f];
-		at += together->nr_paths;
-		units->nr -= !together->nr_paths;
+				at[nr++] = files->paths[f];
+		spread(units, kernel, at, nr, nr_parts);
+		at += nr;
 		for (unsigned int f = 0; f < files->nr; f++) {
 			if (on_engine || !dies(files->scenarios[f], kernel))
 				continue;

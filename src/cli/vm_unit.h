@@ -3,7 +3,7 @@
  * Scenario files, and which guest runs which of them; see vm_unit.c.
  *
  *	good = vm_files_parse(&files, paths, nr);	// before any guest: a mistake costs no boot
- *	if (good && vm_units_init(&units, &kernels, &files, false))
+ *	if (good && vm_units_init(&units, &kernels, &files, 1, false))
  *		for (i = 0; i < units.nr; i++)		// start units.list[i].guest
  *	vm_units_destroy(&units);
  *	vm_files_destroy(&files);
@@ -41,9 +41,12 @@ struct vm_units {
 bool vm_files_parse(struct vm_files *files, char **paths, unsigned int nr);
 void vm_files_destroy(struct vm_files *files);
 
-/* In order of the kernels. False, told, without memory. To be destroyed in any case. */
+/*
+ * In order of the kernels, and of the files of each, which are spread over so many guests. False, told,
+ * without memory. To be destroyed in any case.
+ */
 bool vm_units_init(struct vm_units *units, const struct vm_kernels *kernels,
-		   const struct vm_files *files, bool on_engine);
+		   const struct vm_files *files, unsigned int nr_parts, bool on_engine);
 void vm_units_destroy(struct vm_units *units);
 
 #endif

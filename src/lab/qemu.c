@@ -185,8 +185,21 @@ static void listen_to(struct qemu *vm)
 	}
 }
 
+/* QEMU takes most signals for a wish, ends well, and says last who wished it: NULL, or that. */
+static const char *who_ended_it(const struct qemu *vm)
+{
+	static const char said[] = QEMU ": terminating on ";
+	const char *console = text_string(&vm->console), *at;
+
+	at = line_back(console, console + vm->console.bytes, 1);
+	/* The guest may have been in the middle of a line. */
+	at = strstr(at, said);
+	return at ? at + strlen(said) : NULL;
+}
+
 static void reap(struct qemu *vm, bool killed)
 {
+	const char *who;
 	int status = 0;
 
 	if (killed)
@@ -197,10 +210,14 @@ static void reap(struct qemu *vm, bool killed)
 	vm->end_ns = clock_measure_ns();
 	if (vm->end != GUEST_running)
 		return;
-	vm->end = GUEST_died;
+	who = who_ended_it(vm);
+	vm->end = WIFSIGNALED(status) || who ? GUEST_killed : GUEST_died;
 	if (WIFSIGNALED(status))
-		snprintf(vm->why, sizeof(vm->why), "QEMU was killed by signal %d",
-			 WTERMSIG(status));
+		snprintf(vm->why, sizeof(vm->why), "QEMU by signal %d%s", WTERMSIG(status),
+			 WTERMSIG(status) == SIGKILL ? ", by somebody or for want of memory" : "");
+	else if (who)
+		/* "signal 15 from pid 1234 (kill)" */
+		snprintf(vm->why, sizeof(vm->why), "QEMU by %.*s", (int)strcspn(who, "\r\n"), who);
 	else if (WEXITSTATUS(status))
 		/* It was not started right: what it says is all that is on the console. */
 		snprintf(vm->why, sizeof(vm->why), "QEMU failed with status %d",

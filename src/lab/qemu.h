@@ -9,6 +9,7 @@
  *	died	the machine went off without either: a panic, which any oops and any soft lockup is
  *		made into
  *	hung	the time limit passed
+ *	killed	somebody ended QEMU, or Linux did for want of memory: nothing is known of the guest
  *
  * What the kernel says on its console is kept, its end at least, and its complaints (oops, BUG,
  * WARNING, hung task) are counted: a guest that is done may have them too.
@@ -33,7 +34,7 @@
 #include "cache.h"
 #include "channel.h"
 
-#define GUEST_END_KINDS(X) X(running) X(done) X(unfit) X(died) X(hung)
+#define GUEST_END_KINDS(X) X(running) X(done) X(unfit) X(died) X(hung) X(killed)
 enum guest_end {
 #define GUEST_END_ENUM(name) GUEST_##name,
 	GUEST_END_KINDS(GUEST_END_ENUM)
@@ -64,7 +65,7 @@ struct qemu {
 	enum guest_end end;
 	bool out_of_memory; /* of ours: something the guest said is missing */
 	int exit_status;    /* when done: of the command, or -SIGNAL */
-	char why[512];	    /* when unfit: what it lacks; when died or hung: what is known */
+	char why[512];	    /* when unfit: what it lacks; else, unless done: what is known */
 	char release[128];  /* that the guest says; "" when it did not get so far */
 	uint64_t start_ns, booted_ns, end_ns, limit_ns;
 	struct text output, errors, notes, console;

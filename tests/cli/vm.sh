@@ -156,6 +156,48 @@ boot_interrupted()
 }
 check "^C during a boot leaves nothing behind" boot_interrupted INT 2
 check "nor does SIGKILL" boot_interrupted KILL 137
+check "nor does SIGTERM" boot_interrupted TERM 143
+
+# Whoever ends QEMU says nothing about the guest: that is no guest that died.
+qemu_killed()
+{
+	local pid qemu='' tries
+
+	"$SAMEPAGE" vm run --on engine --kernel 6.1 holds.scn > .out 2> .err &
+	pid=$!
+	for ((tries = 0; tries < 200 && ${#qemu} == 0; tries++)); do
+		sleep 0.05
+		qemu=$(pgrep -P "$pid" qemu-system)
+	done
+	[ -n "$qemu" ] || return
+	sleep 0.5
+	kill "-$1" "$qemu"
+	wait "$pid"
+	[ $? = 2 ] && grep "^== 6.1: the guest was killed: QEMU by signal $2" .out
+}
+check "a QEMU that somebody ends" qemu_killed TERM "15 from pid [0-9]* (.*)$"
+check "a QEMU that somebody kills" qemu_killed KILL "9, by somebody"
+
+spread()
+{
+	status 0 run --kernel 6.1 --jobs 2 --json holds.scn deep/er/holds.scn mremap-move.scn &&
+		python3 - .out <<- 'END'
+			import json, sys
+			guests = json.load(open(sys.argv[1]))
+			assert [g["part"] for g in guests] == [1, 2], guests
+			names = [r["scenario"] for g in guests for r in g["report"]]
+			assert names == ["holds.scn", "deep/er/holds.scn", "mremap-move.scn"], names
+		END
+}
+check "files spread over two guests, in order" spread
+
+# Typed before there is a kernel; and the end of the input is the shell's.
+shell()
+{
+	status 0 timeout 120 "$SAMEPAGE" vm shell --kernel 6.1 <<< "echo \$((6 * 7)) is answered; samepage --version" &&
+		grep -q "42 is answered" .out && grep -q "^samepage [0-9]" .out
+}
+check "a shell gets what was typed before it was there" shell
 
 mended()
 {

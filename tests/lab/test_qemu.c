@@ -133,6 +133,29 @@ static void test_hung(void **state)
 	qemu_destroy(&guest);
 }
 
+/* Whoever ends QEMU says nothing about the guest. */
+static void test_killed(void **state)
+{
+	struct lab_fixture *f = *state;
+	struct qemu guest;
+
+	play(f, "printf 'B 1\\nx' > $channel; kill -KILL $$\n", 30000, &guest);
+	assert_int_equal(guest.end, GUEST_killed);
+	assert_non_null(strstr(guest.why, "signal 9"));
+	qemu_destroy(&guest);
+	play(f,
+	     "printf '[ 1.0] some wo' > $console\n"
+	     "echo 'qemu-system-x86_64: terminating on signal 15 from pid 7 (kill)' > $console\n",
+	     30000, &guest);
+	assert_int_equal(guest.end, GUEST_killed);
+	assert_string_equal(guest.why, "QEMU by signal 15 from pid 7 (kill)");
+	qemu_destroy(&guest);
+	/* A kernel that talks of signals is not QEMU. */
+	play(f, "echo '[ 1.0] init: terminating on signal 15' > $console\n", 30000, &guest);
+	assert_int_equal(guest.end, GUEST_died);
+	qemu_destroy(&guest);
+}
+
 /* A parent that is killed takes its guest along. */
 static void test_parent_killed(void **state)
 {
@@ -220,6 +243,7 @@ int main(void)
 		LAB_TEST(test_unfit),	LAB_TEST(test_died),
 		LAB_TEST(test_hung),	LAB_TEST(test_parent_killed),
 		LAB_TEST(test_excerpt), LAB_TEST(test_missing),
+		LAB_TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
