@@ -496,6 +496,8 @@ static void gen_pass(struct gen *g, struct ctext *head)
 	g->line = 0;
 	g->depth = 1;
 	g->blank = true;
+	g->windows_known = true;
+	g->next_window = WINDOWS_START;
 	ctext_clear(&g->body);
 	ctext_clear(&g->bases);
 	ctext_clear(&g->code);

@@ -57,7 +57,8 @@ struct gen {
 	uint32_t line;          /* its number */
 	bool blank;             /* the body ends with a blank line, or begins */
 	bool last_is_zero;      /* what `expect result` is about has no result */
-	uint64_t next_window;   /* 0: only running can tell */
+	bool windows_known;     /* so far, where the next window lies: */
+	uint64_t next_window;
 	char *msg;
 	size_t msg_bytes;
 	int err;
@@ -79,6 +80,8 @@ void gen_name(struct gen *g, enum symbol_kind kind, const struct name_ref *ref);
 bool gen_maker(struct gen *g, const struct stmt *s, enum symbol_kind kind, const struct name_ref *ref);
 /* Decides the modes of windows. */
 void gen_survey(struct gen *g);
+/* Where the window lies that the statement makes; 0: only running can tell, from here on. */
+uint64_t gen_window_address(struct gen *g, const struct stmt *s);
 /* Declarations of scenario(), members of struct proc. */
 void gen_declare(struct gen *g, struct ctext *out);
 void gen_declare_members(struct gen *g, struct ctext *out);

@@ -252,60 +252,78 @@ static void survey_block(struct gen *g, const struct stmt *s, bool in_loop)
 	}
 }
 
+static bool makes_windows(const struct stmt *s)
+{
+	for (; s; s = s->next)
+		if (window_made_by(s) || (s->op == OP_FOR && makes_windows(s->body)))
+			return true;
+	return false;
+}
+
+uint64_t gen_window_address(struct gen *g, const struct stmt *s)
+{
+	const struct expr *size = s->value[0];
+	uint64_t at = g->next_window;
+
+	if (!g->windows_known || g->depth > 1 || size->op != EXPR_CONST) {
+		g->windows_known = false;
+		return 0;
+	}
+	if (s->options & OPTION_HUGE_ALIGN)
+		at = (at + HPAGE_PMD_SIZE - 1) & HPAGE_PMD_MASK;
+	g->next_window = at + ((uint64_t)size->value + GUARD_PAGES) * PAGE_SIZE;
+	return at;
+}
+
 /* Addresses are given out in order, so they are known up to the first window whose size is not. */
 void gen_survey(struct gen *g)
 {
-	uint64_t at = WINDOWS_START;
-
 	survey_block(g, g->scenario->first, false);
+	g->depth = 1;
+	g->windows_known = true;
+	g->next_window = WINDOWS_START;
 	for (const struct stmt *s = g->scenario->first; s; s = s->next) {
 		const struct name_ref *ref = window_made_by(s);
 		struct gen_symbol *w = ref ? gen_symbol(g, SYMBOL_WINDOW, ref) : NULL;
+		uint64_t at = w && s->op != OP_MREMAP ? gen_window_address(g, s) : 0;
 
-		if (s->op == OP_FOR)
+		if (s->op == OP_FOR && makes_windows(s->body))
 			break;
-		if (!w || s->op == OP_MREMAP)
+		if (!at || w->mode != WINDOW_VARIABLE)
 			continue;
-		if (w->mode != WINDOW_VARIABLE || w->nr_pages < 0)
-			break;
-		if (s->options & OPTION_HUGE_ALIGN)
-			at = (at + HPAGE_PMD_SIZE - 1) & HPAGE_PMD_MASK;
 		w->mode = WINDOW_CONST;
 		w->address = at;
-		at += ((uint64_t)w->nr_pages + GUARD_PAGES) * PAGE_SIZE;
 	}
-	g->next_window = at;
 }
 
 /* ---- Declarations ---------------------------------------------------------------------------- */
 
-static void declare_processes(struct gen *g, struct ctext *out)
+/* The plain ones on one line, each family on its own. */
+static void declare_names(struct gen *g, struct ctext *out, enum symbol_kind kind, const char *type,
+			  const char *value)
 {
-	for (uint32_t i = 0; i < table_of(g, SYMBOL_PROCESS)->nr; i++) {
-		const struct gen_symbol *s = &g->symbols[SYMBOL_PROCESS][i];
+	const struct symbol_table *table = table_of(g, kind);
+	struct ctext names;
 
-		if (!s->wanted)
-			continue;
-		if (table_of(g, SYMBOL_PROCESS)->list[i].indexed)
-			ctext_put(out, "\tstatic struct proc *%s[%" PRId64 "];\n", s->name, s->last_member + 1);
-		else
-			ctext_put(out, "\tstruct proc *%s;\n", s->name);
-	}
-}
-
-static void declare_numbers(struct gen *g, struct ctext *out, enum symbol_kind kind)
-{
-	for (uint32_t i = 0; i < table_of(g, kind)->nr; i++) {
+	ctext_init(&names, g->mem);
+	for (uint32_t i = 0; i < table->nr; i++) {
 		const struct gen_symbol *s = &g->symbols[kind][i];
-		const struct symbol *symbol = &table_of(g, kind)->list[i];
 
 		if (!s->wanted || (kind == SYMBOL_VARIABLE && !s->nr_makers))
 			continue;
-		if (symbol->indexed)
-			ctext_put(out, "\tstatic long %s[%" PRId64 "];\n", s->name, s->last_member + 1);
+		if (table->list[i].indexed)
+			ctext_put(out, "\tstatic %s%s[%" PRId64 "];\n", type, s->name, s->last_member + 1);
 		else
-			ctext_put(out, "\tlong %s = 0;\n", s->name);
+			ctext_put(&names, "%s%s%s%s", names.bytes ? ", " : type,
+				  names.bytes && strchr(type, '*') ? "*" : "", s->name, value);
 	}
+	if (names.bytes) {
+		ctext_put(&names, ";");
+		ctext_put_code(out, 1, ctext_string(&names));
+	}
+	if (names.err)
+		out->err = names.err;
+	ctext_destroy(&names);
 }
 
 static void declare_windows(struct gen *g, struct ctext *out)
@@ -326,10 +344,10 @@ static void declare_windows(struct gen *g, struct ctext *out)
 void gen_declare(struct gen *g, struct ctext *out)
 {
 	declare_windows(g, out);
-	declare_processes(g, out);
-	declare_numbers(g, out, SYMBOL_FILE);
-	declare_numbers(g, out, SYMBOL_HOLD);
-	declare_numbers(g, out, SYMBOL_VARIABLE);
+	declare_names(g, out, SYMBOL_PROCESS, "struct proc *", "");
+	declare_names(g, out, SYMBOL_FILE, "int ", "");
+	declare_names(g, out, SYMBOL_HOLD, "int ", "");
+	declare_names(g, out, SYMBOL_VARIABLE, "long ", " = 0");
 }
 
 void gen_declare_members(struct gen *g, struct ctext *out)

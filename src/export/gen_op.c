@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a process does: system calls and accesses, in C; see gen.h. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "gen.h"
@@ -71,6 +72,7 @@ static void gen_new_window(struct gen *g, const struct stmt *s)
 	const struct range own = {
 		.kind = RANGE_WINDOW, .process = s->process, .window = s->target,
 	};
+	uint64_t address = gen_window_address(g, s);
 	bool made;
 
 	if (w->mode == WINDOW_CONST)
@@ -84,9 +86,13 @@ static void gen_new_window(struct gen *g, const struct stmt *s)
 		gen_put(g, "%s", w->name);
 	if (made || w->mode == WINDOW_MEMBER)
 		gen_put(g, " = ");
-	gen_put(g, "window(");
-	gen_value(g, s->value[0]);
-	gen_put(g, ", %s)", s->options & OPTION_HUGE_ALIGN ? "true" : "false");
+	if (address) {
+		gen_put(g, "0x%" PRIx64, address);
+	} else {
+		gen_put(g, "window(");
+		gen_value(g, s->value[0]);
+		gen_put(g, ", %s)", s->options & OPTION_HUGE_ALIGN ? "true" : "false");
+	}
 	gen_end(g);
 	if (!w->pages_wanted)
 		return;
@@ -109,6 +115,7 @@ static void gen_window_statement(struct gen *g, const struct stmt *s)
 {
 	if (gen_symbol(g, SYMBOL_WINDOW, &s->target)->mode == WINDOW_CONST) {
 		gen_begin_quietly(g, s->line);
+		(void)gen_window_address(g, s);
 		return;
 	}
 	gen_begin(g, s);
