@@ -121,11 +121,25 @@ static int vmstat(const char *name, int64_t *ret)
 
 /* ---- Is it asleep? --------------------------------------------------------------------- */
 
+/*
+ * Whoever is woken says for a moment that it sleeps again, until it has seen
+ * why it was woken, and may be preempted there. Where it waits can be told of
+ * one alone that has left its processor. Without that file: no.
+ */
+static bool is_on_processor(const struct backend *b)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", b->ksmd);
+	return !proc_text_read(path, text, sizeof(text)) && !strcmp(text, "0");
+}
+
 /* 'S' and the like; 0: not to be seen. */
 static char state(const struct backend *b)
 {
 	char path[64], text[1024];
 	const char *end;
+	char now;
 
 	if (!b->ksmd)
 		return 0;
@@ -133,7 +147,8 @@ static char state(const struct backend *b)
 	if (proc_text_read(path, text, sizeof(text)))
 		return 0;
 	end = strrchr(text, ')');
-	return end && end[1] == ' ' ? end[2] : 0;
+	now = end && end[1] == ' ' ? end[2] : 0;
+	return now == 'S' && is_on_processor(b) ? 'R' : now;
 }
 
 static bool is_asleep(char state_now)
