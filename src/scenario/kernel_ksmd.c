@@ -427,6 +427,22 @@ static int missing(struct backend *b, int err, const char *name)
 	return err;
 }
 
+/* What a kernel without the knob does anyway. */
+static bool needs_no_knob(const char *name, const char *value)
+{
+	static const struct {
+		const char *name, *value;
+	} without[] = {
+		{ "advisor_mode", "none" },
+		{ "smart_scan", "0" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++)
+		if (!strcmp(name, without[i].name) && !strcmp(value, without[i].value))
+			return true;
+	return false;
+}
+
 int kernel_knob_set(struct backend *b, const char *name, const char *value)
 {
 	const char *real = value;
@@ -442,7 +458,7 @@ int kernel_knob_set(struct backend *b, const char *name, const char *value)
 	err = knob_write(name, real);
 	if (!err && number >= 0)
 		snprintf(b->run, sizeof(b->run), "%d", (int)(number & 3));
-	return missing(b, err, name);
+	return err == -ENOENT && needs_no_knob(name, value) ? 0 : missing(b, err, name);
 }
 
 int kernel_knob_get(struct backend *b, const char *name, char *buf, size_t size)
