@@ -91,6 +91,14 @@ bool vm_check_kernel_word(const char *text)
 	return false;
 }
 
+bool vm_check_append(const char *words)
+{
+	if (strlen(words) <= 512 && !strstr(words, "--"))
+		return true;
+	complain("--append: up to 512 bytes without --, which ends a kernel's own words");
+	return false;
+}
+
 static int add_kernel(struct lab *lab, struct vm_kernels *kernels, const char *text,
 		      const struct known_kernel *known)
 {
@@ -259,6 +267,7 @@ int cmd_vm(int argc, char **argv)
 {
 	static const struct command table[] = {
 		{"run", "run scenario files on other kernels", vm_run},
+		{"exec", "run programs on other kernels", vm_exec},
 		{"list", "which kernels are known, and which are here", vm_list},
 		{"fetch", "fetch Debian's kernels", vm_fetch},
 		{"shell", "a shell in a guest", vm_shell},
@@ -266,6 +275,8 @@ int cmd_vm(int argc, char **argv)
 		{NULL, NULL, NULL},
 	};
 
+	if (argc > 1 && !strcmp(argv[1], "each"))
+		return vm_each(argc - 1, argv + 1);
 	return dispatch(table, "samepage vm", "command", argc, argv);
 }
 

@@ -4,6 +4,7 @@
  *
  *   cmd_vm.c	the subcommands: list, fetch, and what a guest's kernel starts
  *   vm_build.c	build-kernel
+ *   vm_exec.c	exec: programs, and the part of it that runs in the guest
  *   vm_shell.c	shell
  *   vm_run.c	run: several kernels, two guests at a time
  *   vm_unit.c	which guest runs which files
@@ -43,10 +44,15 @@ bool vm_open_lab(struct lab *lab, struct mem *mem);
 int vm_add_kernels(struct lab *lab, struct vm_kernels *kernels, const char *text);
 /* False, told, for a word that is neither; without looking for the kernel itself. */
 bool vm_check_kernel_word(const char *text);
+/* Of --append, likewise. */
+bool vm_check_append(const char *words);
 
 int vm_run(int argc, char **argv);
 int vm_build_kernel(int argc, char **argv);
 int vm_shell(int argc, char **argv);
+int vm_exec(int argc, char **argv);
+/* Its part inside of a guest; not among the commands that are listed. */
+int vm_each(int argc, char **argv);
 
 /* The guest's part of the exit status: its command's, or EXIT_GUEST. */
 int vm_exit_status(const struct vm_guest *guest);

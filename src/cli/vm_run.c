@@ -242,10 +242,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_JOBS:
 		return parse_number("--jobs", arg, 1, JOBS_MAX, &a->jobs) ? 0 : EINVAL;
 	case KEY_APPEND:
-		if (strlen(arg) > 512 || strstr(arg, "--")) {
-			complain("--append: up to 512 bytes without --, which ends a kernel's own words");
+		if (!vm_check_append(arg))
 			return EINVAL;
-		}
 		a->append = arg;
 		return 0;
 	case ARGP_KEY_ARGS:

@@ -183,7 +183,9 @@ static int fill(struct build *b, const struct initramfs_spec *spec)
 	if (!err && spec->shell)
 		err = add_shell(b);
 	for (unsigned int i = 0; i < spec->nr_files && !err; i++)
-		err = add_file(b, spec->files[i].host_path, spec->files[i].guest_path, 0644);
+		err = spec->files[i].program ?
+			      add_program(b, spec->files[i].host_path, spec->files[i].guest_path) :
+			      add_file(b, spec->files[i].host_path, spec->files[i].guest_path, 0644);
 	if (!err)
 		err = told(b, cpio_end(&b->cpio));
 	return err;

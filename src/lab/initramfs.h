@@ -19,6 +19,7 @@
 struct initramfs_file {
 	const char *host_path;
 	char guest_path[PATH_MAX]; /* absolute */
+	bool program;              /* to be run: its libraries come along */
 };
 
 struct initramfs_spec {
