@@ -63,10 +63,23 @@ without_ksm()
 	skips "the machine cannot be made: no /sys/kernel/mm/ksm" \
 		unshare --mount bash -c 'mount -t tmpfs none /sys && exec "$0" run --on kernel x.scn' "$SAMEPAGE"
 }
+# As in a container.
+read_only()
+{
+	skips "the machine cannot be made: /sys/kernel/mm/ksm/[a-z_]* cannot be written (Read-only file system): only root" \
+		unshare --mount bash -c 'mount --bind /sys /sys && mount -o remount,bind,ro /sys &&
+			exec "$0" run --on kernel x.scn' "$SAMEPAGE"
+}
 if [ "$(id -u)" = 0 ] && unshare --mount true 2> "$dir/.said"; then
 	check "without KSM" without_ksm
+	if [ -d /sys/kernel/mm/ksm ]; then
+		check "with a read-only /sys" read_only
+	else
+		skip "with a read-only /sys" "this kernel has no KSM"
+	fi
 else
 	skip "without KSM" "only root can take /sys away"
+	skip "with a read-only /sys" "only root can make it so"
 fi
 
 # ---- On this host's kernel ------------------------------------------------------------

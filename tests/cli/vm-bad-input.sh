@@ -123,4 +123,132 @@ dead_qemu()
 		grep -q "^== ./vmlinuz: the guest died: QEMU failed with status 1" .out
 }
 check "a QEMU that does not start is a guest that died" dead_qemu
+
+# ---- Kernels of one's own, with a make that takes no time ----------------------------
+
+refuses_vm "a kernel that was not built" \
+	"vm: --kernel own-debug: was not built yet; 'samepage vm build-kernel --source DIR --debug' makes it" \
+	run --kernel own-debug good.scn
+only=t refuses_vm "nothing to build with" \
+	"vm: to build a kernel, missing: $(printf '%s ' make gcc ld flex bison m4 bc perl gzip tar xz | sed 's/ $//'); with Debian: apt-get install make gcc binutils flex bison m4 bc perl gzip tar xz-utils" \
+	build-kernel
+for name in gcc ld flex bison m4 bc perl; do
+	tool "$name" 'exit 0'
+done
+# shellcheck disable=SC2016
+tool make 'for word; do case $word in O=*) o=${word#O=} ;; esac; target=$word; done' \
+	'echo "$target" >> "'"$dir"'/made"' \
+	'case $target in' \
+	'tinyconfig) echo CONFIG_TINY=y > "$o/.config" ;;' \
+	'bzImage) echo "  CC      mm/ksm.o"' \
+	'	[ ! -e "'"$dir"'/slow" ] || { echo $$ > "'"$dir"'/slow"; exec sleep 60; }' \
+	'	[ ! -e "'"$dir"'/broken" ] || { cat "'"$dir"'/broken" >&2; exit 2; }' \
+	'	mkdir -p "$o/arch/x86/boot" && cp "'"$dir"'/vmlinuz" "$o/arch/x86/boot/bzImage" ;;' \
+	esac
+
+refuses_vm "build-kernel takes no name" "vm build-kernel: 7.2: takes no names; --source 7.2 would build that tree" \
+	build-kernel 7.2
+refuses_vm "no tree" "vm: ./none: No such file or directory" build-kernel --source ./none
+refuses_vm "not a tree" "vm: ./empty: not the source of a kernel: no Makefile" build-kernel --source ./empty
+mkdir -p tree/mm tree/arch/x86
+touch tree/Makefile tree/Kconfig tree/mm/ksm.c tree/arch/x86/Makefile tree/.config
+refuses_vm "a tree that was built in place" \
+	"vm: ./tree: was built in place (.config), which building outside does not allow: copy your .config, and 'make mrproper' there" \
+	build-kernel --source ./tree
+rm tree/.config
+refuses_vm "no place for what is built" "vm: ./nowhere: No such file or directory" \
+	build-kernel --source ./tree -o ./nowhere
+mkdir "a blank" && cp -r tree "a blank/"
+refuses_vm "a blank in the path" "vm: $dir/a blank/tree: kernels do not build below a path with a blank" \
+	build-kernel --source "a blank/tree"
+
+build()
+{
+	env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm build-kernel --source ./tree "$@"
+}
+
+does_not_compile()
+{
+	printf '%s\n' 'mm/ksm.c:7:1: error: no such thing' 'make: *** [x] Error 1' > broken
+	status 2 build && [ ! -s .out ] && [ "$(wc -l < .err)" = 1 ] &&
+		grep -q '^samepage: vm: ./tree: make bzImage failed: mm/ksm.c:7:1: error: no such thing; all of it is in .*/log$' .err &&
+		grep -q 'Error 1' "$(sed 's/.*all of it is in //' .err)" && [ ! -e cache/kernels/own ]
+}
+check "a tree that does not compile" does_not_compile
+rm -f broken
+
+stops()
+{
+	local status=0
+
+	touch slow
+	interrupted 1.5 30 env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm build-kernel --source ./tree || return
+	[ -s slow ] && ! kill -0 "$(cat slow)" 2> /dev/null && [ ! -e cache/kernels/own ] || status=1
+	rm slow
+	return $status
+}
+check "^C in a build leaves no make and no kernel" stops
+
+builds()
+{
+	mkdir -p put
+	rm -f made
+	status 0 build -o put && grep -q '^own  *6\.9\.1-own ' .out && [ ! -s .err ] || return
+	cmp put/vmlinuz-6.9.1-own vmlinuz && grep -q '^CONFIG_KSM=y$' put/config-6.9.1-own || return
+	! grep -q PROVE_LOCKING put/config-6.9.1-own && status 0 "$SAMEPAGE" vm list &&
+		grep -q "^own  *$dir/tree  *6\.9\.1-own  *here$" .out || return
+	# Configured before: a second build does not begin anew.
+	rm made
+	status 0 build && [ "$(tr '\n' ' ' < made)" = "olddefconfig bzImage " ] || return
+	status 0 build --debug && grep -q '^own-debug ' .out &&
+		grep -q '^CONFIG_PROVE_LOCKING=y$' cache/kernels/own-debug/config
+}
+check "a tree that compiles is a kernel" builds
+
+runs_it()
+{
+	status 4 env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm run --kernel own good.scn &&
+		grep -q "^== own: the guest died: QEMU failed with status 1" .out
+}
+check "and is run by its name" runs_it
+
+# ---- A kernel that is here needs no network -------------------------------------------------
+
+tool apt-get 'echo "E: no network" >&2; exit 100'
+rm -rf cache/kernels/6.12
+cp -r cache/kernels/own cache/kernels/6.12
+without_network()
+{
+	status 4 env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm run --kernel 6.12 good.scn &&
+		grep -q "^== 6.12: the guest died: QEMU failed with status 1" .out
+}
+check "a kernel that is here needs no network" without_network
+
+damaged_image()
+{
+	local status=0
+
+	echo >> cache/kernels/6.12/vmlinuz
+	status 2 env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm run --kernel 6.12 good.scn && diff -u - .err <<- END ||
+		samepage: vm: $dir/cache/kernels/6.12/vmlinuz is damaged: its checksum is not the manifest's; fetching it again
+		samepage: vm: Linux 6.12 cannot be fetched: apt-get failed: no network
+	END
+		status=1
+	cp vmlinuz cache/kernels/6.12/vmlinuz
+	return $status
+}
+check "a damaged image, and no network" damaged_image
+
+full_disk()
+{
+	status 2 unshare --mount bash -c 'mkdir small && mount -t tmpfs -o size=256k none small &&
+		cp -r cache/kernels small/ && SAMEPAGE_CACHE=$PWD/small exec "$@"' \
+		bash env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm run --kernel 6.12 good.scn &&
+		diff -u - .err <<< "samepage: vm: $dir/small: the guest's image cannot be written: No space left on device"
+}
+if [ "$(id -u)" = 0 ] && unshare --mount true 2> "$dir/.said"; then
+	check "a full disk" full_disk
+else
+	skip "a full disk" "only root can make a small one"
+fi
 finish
