@@ -60,15 +60,24 @@ static int read_word(int fd, uint64_t index, uint64_t *ret)
 	return n == sizeof(*ret) ? 0 : -ESRCH;
 }
 
+int host_page_read_entry(int pagemap_fd, uint64_t addr, struct host_page *ret)
+{
+	uint64_t entry = 0;
+	int err = read_word(pagemap_fd, addr / PAGE_SIZE, &entry);
+
+	if (!err)
+		host_page_of_entry(entry, ret);
+	return err;
+}
+
 int host_page_read(const struct host_pages *pages, int pagemap_fd, uint64_t addr,
 		   struct host_page *ret)
 {
-	uint64_t entry = 0, flags = 0, count = 0;
-	int err = read_word(pagemap_fd, addr / PAGE_SIZE, &entry);
+	uint64_t flags = 0, count = 0;
+	int err = host_page_read_entry(pagemap_fd, addr, ret);
 
 	if (err)
 		return err;
-	host_page_of_entry(entry, ret);
 	if (ret->kind != HOST_PAGE_PRESENT)
 		return 0;
 	err = read_word(pages->flags_fd, ret->pfn, &flags);
@@ -79,6 +88,50 @@ int host_page_read(const struct host_pages *pages, int pagemap_fd, uint64_t addr
 	host_page_add_flags(flags, ret);
 	ret->mapcount = (uint32_t)count;
 	return 0;
+}
+
+/* Entries that are read at once. */
+#define ROW 512
+
+static int read_row(const struct host_pages *pages, int pagemap_fd, uint64_t addr, uint64_t nr,
+		    struct host_page *ret)
+{
+	uint64_t entries[ROW], flags = 0;
+	ssize_t n;
+
+	do {
+		n = pread(pagemap_fd, entries, nr * sizeof(entries[0]),
+			  (off_t)(addr / PAGE_SIZE * sizeof(entries[0])));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if ((uint64_t)n != nr * sizeof(entries[0]))
+		return -ESRCH;
+	for (uint64_t i = 0; i < nr; i++) {
+		int err = 0;
+
+		host_page_of_entry(entries[i], &ret[i]);
+		if (ret[i].kind != HOST_PAGE_PRESENT)
+			continue;
+		/* Pages that are merged have the same frame as their neighbour. */
+		if (!i || ret[i - 1].kind != HOST_PAGE_PRESENT || ret[i - 1].pfn != ret[i].pfn)
+			err = read_word(pages->flags_fd, ret[i].pfn, &flags);
+		if (err)
+			return err;
+		host_page_add_flags(flags, &ret[i]);
+	}
+	return 0;
+}
+
+int host_page_read_row(const struct host_pages *pages, int pagemap_fd, uint64_t addr,
+		       uint64_t nr_pages, struct host_page *ret)
+{
+	int err = 0;
+
+	for (uint64_t done = 0; !err && done < nr_pages; done += ROW)
+		err = read_row(pages, pagemap_fd, addr + done * PAGE_SIZE, MIN(nr_pages - done, (uint64_t)ROW),
+			       ret + done);
+	return err;
 }
 
 static int fail(struct host_pages *pages, char *msg, size_t msg_bytes, int err, const char *what)

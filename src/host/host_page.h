@@ -53,7 +53,12 @@ void host_pages_close(struct host_pages *pages);
 int host_page_read(const struct host_pages *pages, int pagemap_fd, uint64_t addr,
 		   struct host_page *ret) SP_MUST_CHECK;
 
+/* The same of pages in a row, without their mapcounts. */
+int host_page_read_row(const struct host_pages *pages, int pagemap_fd, uint64_t addr,
+		       uint64_t nr_pages, struct host_page *ret) SP_MUST_CHECK;
+
 /* The entry alone: kind, anon and pfn. */
+int host_page_read_entry(int pagemap_fd, uint64_t addr, struct host_page *ret) SP_MUST_CHECK;
 void host_page_of_entry(uint64_t entry, struct host_page *ret);
 /* What the frame's flags add. */
 void host_page_add_flags(uint64_t flags, struct host_page *page);

@@ -58,6 +58,15 @@ enum {
 	BACKEND_BLIND_WRITABLE = 8,
 };
 
+/* What look() says of a page, in samepage.h's terms. */
+struct backend_page {
+	enum sp_page_state state;
+	bool anon, ksm;
+	bool ksm_unknown; /* as BACKEND_KSM_UNKNOWN */
+	uint32_t nid;     /* if it was asked for */
+	uint64_t pfn;     /* when present */
+};
+
 struct backend;         /* one machine */
 struct backend_process;
 struct backend_file;
@@ -136,6 +145,9 @@ struct backend_ops {
 	/* ---- Looking, without changing anything -------------------------- */
 	int (*page_info)(struct backend_process *p, uint64_t addr,
 			 struct sp_page_info *ret) SP_MUST_CHECK;
+	/* So many pages in a row. NULL: nothing is cheaper than page_info() for each of them. */
+	int (*look)(struct backend_process *p, uint64_t addr, uint64_t nr_pages, bool with_nodes,
+		    struct backend_page *ret) SP_MUST_CHECK;
 	/* -ENOENT past the last. */
 	int (*vma_find)(struct backend_process *p, uint64_t addr,
 			struct sp_vma_info *ret) SP_MUST_CHECK;

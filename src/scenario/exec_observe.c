@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assertion.h"
 #include "exec.h"
 #include "names.h"
 
@@ -53,6 +52,7 @@ struct observer {
 	unsigned int nr_windows;
 	struct sp_vma_info vmas[OBSERVE_MAX_VMAS];
 	unsigned int nr_vmas;
+	struct backend_page pages[OBSERVE_MAX_PAGES];
 	bool too_many_pages, too_many_vmas;
 };
 
@@ -364,80 +364,95 @@ static void take_content(struct exec *x, const struct process *p, uint64_t addr,
 		return;
 	}
 	err = x->world.ops->peek(p->handle, addr, page, PAGE_SIZE);
+	/* The page is there: who cannot read it does not show it. */
 	if (err)
-		snprintf(text, 12, "%s", err == BACKEND_CANNOT ? "?" : errno_name(err));
+		snprintf(text, 12, "?");
 	else
 		content_text(page, text);
 }
 
+static bool with_nodes(const struct exec *x)
+{
+	return x->world.scenario->machine.nr_nodes > 1;
+}
+
 static void present_text(struct exec *x, const struct process *p, uint64_t addr,
-			 const struct sp_page_info *info, bool ksm_unknown, char *buf, size_t size)
+			 const struct backend_page *page, char *buf, size_t size)
 {
 	struct observer *o = x->observer;
 	uint64_t round = o->now.operation;
-	struct seen_frame *frame = frame_slot(o, info->pfn, round);
+	struct seen_frame *frame = frame_slot(o, page->pfn, round);
 	char node[16] = "";
 
 	if (frame->round != round) {
-		*frame = (struct seen_frame){ .pfn = info->pfn, .round = round, .number = ++o->nr_frames };
+		*frame = (struct seen_frame){ .pfn = page->pfn, .round = round, .number = ++o->nr_frames };
 		take_content(x, p, addr, frame->content);
 	}
-	if (x->world.scenario->machine.nr_nodes > 1)
-		snprintf(node, sizeof(node), "n%u ", info->nid);
+	if (with_nodes(x))
+		snprintf(node, sizeof(node), "n%u ", page->nid);
 	snprintf(buf, size, "present %s f%u %s%s",
-		 ksm_unknown ? "?" : info->ksm ? "ksm" : info->anon ? "anon" : "file", frame->number, node,
-		 frame->content);
+		 page->ksm_unknown ? "?" : page->ksm ? "ksm" : page->anon ? "anon" : "file", frame->number,
+		 node, frame->content);
 }
 
-static int page_text(struct exec *x, const struct process *p, uint64_t addr, char *buf, size_t size)
+static void page_text(struct exec *x, const struct process *p, uint64_t addr,
+		      const struct backend_page *page, char *buf, size_t size)
 {
-	struct sp_page_info info;
-	const char *word = NULL;
-	int err;
+	static const char *const states[] = {
+		[SP_PAGE_NONE] = "absent", [SP_PAGE_SWAPPED] = "swapped", [SP_PAGE_ZERO] = "zero",
+		[SP_PAGE_MIGRATION] = "migration",
+	};
 
-	if (!x->observer->too_many_vmas && !vma_at(x->observer, addr)) {
+	if (!x->observer->too_many_vmas && !vma_at(x->observer, addr))
 		snprintf(buf, size, "unmapped");
-		return 0;
-	}
-	err = x->world.ops->page_info(p->handle, addr, &info);
-	if (err == BACKEND_CANNOT)
-		word = "?";
-	else if (err < 0)
-		word = errno_name(err);
+	else if (page->state == SP_PAGE_PRESENT)
+		present_text(x, p, addr, page, buf, size);
 	else
-		switch (info.state) {
-		case SP_PAGE_NONE:
-			word = "absent";
-			break;
-		case SP_PAGE_SWAPPED:
-			word = "swapped";
-			break;
-		case SP_PAGE_ZERO:
-			word = "zero";
-			break;
-		case SP_PAGE_MIGRATION:
-			word = "migration";
-			break;
-		case SP_PAGE_PRESENT:
-			present_text(x, p, addr, &info, err == BACKEND_KSM_UNKNOWN, buf, size);
-			return 0;
-		}
-	SP_ASSERT(word);
-	snprintf(buf, size, "%s", word);
+		snprintf(buf, size, "%s", states[page->state]);
+}
+
+/* Where the backend has no way that is cheaper. */
+static int look_one_by_one(const struct backend_ops *ops, struct backend_process *handle, uint64_t addr,
+			   uint64_t nr_pages, struct backend_page *ret)
+{
+	for (uint64_t i = 0; i < nr_pages; i++) {
+		struct sp_page_info info;
+		int err = ops->page_info(handle, addr + i * PAGE_SIZE, &info);
+
+		if (err < 0)
+			return err;
+		ret[i] = (struct backend_page){
+			.state = info.state,
+			.anon = info.anon,
+			.ksm = info.ksm,
+			.ksm_unknown = err == BACKEND_KSM_UNKNOWN,
+			.nid = info.nid,
+			.pfn = info.pfn,
+		};
+	}
 	return 0;
 }
 
 static int add_pages(struct exec *x, const struct process *p, const struct seen_window *seen)
 {
+	const struct backend_ops *ops = x->world.ops;
+	const struct window *window = seen->window;
+	struct backend_page *pages = x->observer->pages;
 	char name[80], key[192], text[64];
-	int err = 0;
+	int answer, err = 0;
 
+	answer = ops->look ? ops->look(p->handle, window->addr, window->nr_pages, with_nodes(x), pages) :
+			     look_one_by_one(ops, p->handle, window->addr, window->nr_pages, pages);
+	if (answer == -ENOMEM)
+		return answer;
 	window_name(x, seen, name, sizeof(name));
-	for (uint64_t i = 0; !err && i < seen->window->nr_pages; i++) {
-		err = page_text(x, p, seen->window->addr + i * PAGE_SIZE, text, sizeof(text));
+	for (uint64_t i = 0; !err && i < window->nr_pages; i++) {
 		snprintf(key, sizeof(key), "%s:%s[%" PRIu64 "]", p->name, name, i);
-		if (!err)
-			err = observation_add(&x->observer->now, key, text);
+		if (answer)
+			snprintf(text, sizeof(text), "%s", answer == BACKEND_CANNOT ? "?" : errno_name(answer));
+		else
+			page_text(x, p, window->addr + i * PAGE_SIZE, &pages[i], text, sizeof(text));
+		err = observation_add(&x->observer->now, key, text);
 	}
 	return err;
 }

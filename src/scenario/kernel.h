@@ -38,6 +38,7 @@
 #include "agent.h"
 #include "backend.h"
 #include "content.h"
+#include "host_frames.h"
 #include "host_ksm.h"
 #include "host_page.h"
 #include "mem.h"
@@ -45,6 +46,7 @@
 
 struct own_range {
 	uint64_t start, end;
+	bool writable;
 };
 
 struct backend_process {
@@ -53,7 +55,7 @@ struct backend_process {
 	struct backend_process *next;
 	uint32_t id;            /* from 1, in order of creation */
 	int pagemap_fd, mem_fd;
-	/* What the agent needs for itself: private and writable. */
+	/* What the agent needs for itself, of what is private. */
 	struct own_range own[64];
 	unsigned int nr_own;
 	unsigned int nr_own_vmas; /* all of them */
@@ -86,6 +88,7 @@ struct backend {
 	struct content_store store;
 	struct host_ksm *ksm;
 	struct host_pages pages;
+	struct host_frames frames; /* closed where the kernel does not show them */
 	struct backend_process *processes; /* newest first */
 	struct backend_file *files;
 	uint32_t nr_processes, nr_files;
@@ -153,6 +156,8 @@ int kernel_load_swapped(struct backend_process *p, uint64_t addr, const void *co
 
 /* ---- kernel_look.c ----------------------------------------------------------------- */
 
+int kernel_look(struct backend_process *p, uint64_t addr, uint64_t nr_pages, bool with_nodes,
+		struct backend_page *ret);
 int kernel_page_info(struct backend_process *p, uint64_t addr, struct sp_page_info *ret);
 int kernel_vma_find(struct backend_process *p, uint64_t addr, struct sp_vma_info *ret);
 int kernel_peek(struct backend_process *p, uint64_t addr, void *buf, uint64_t length);

@@ -103,6 +103,7 @@ static void kernel_destroy(struct backend *b)
 			snprintf(b->remark, b->remark_bytes, "%s", msg);
 	}
 	host_pages_close(&b->pages);
+	host_frames_close(&b->frames);
 	content_store_destroy(&b->store);
 	mem = b->mem;
 	mem_free(&mem, b, sizeof(*b));
@@ -124,6 +125,9 @@ static int take_over(struct backend *b, const struct sp_config *machine)
 		err = host_pages_open(&b->pages, msg, sizeof(msg));
 	if (err)
 		return err == -ENOMEM ? err : kernel_cannot(b, "%s", msg);
+	/* Without it, contents are read as a debugger does. */
+	if (host_frames_open(&b->frames))
+		b->frames.fd = -1;
 	b->has_merge_any = prctl(GET_MEMORY_MERGE, 0, 0, 0, 0) >= 0;
 	raise_file_limit();
 	return kernel_ksmd_init(b);
@@ -141,6 +145,7 @@ static int kernel_create(const struct backend_config *config, struct backend **r
 		return -ENOMEM;
 	b->mem = mem;
 	b->pages = (struct host_pages){ .flags_fd = -1, .count_fd = -1 };
+	b->frames.fd = -1;
 	b->generation = 1;
 	b->started_ns = clock_measure_ns();
 	b->reason = config->reason;
@@ -215,6 +220,7 @@ const struct backend_ops kernel_backend = {
 	.random_page = kernel_random_page,
 	.load_swapped = kernel_load_swapped,
 	.page_info = kernel_page_info,
+	.look = kernel_look,
 	.vma_find = kernel_vma_find,
 	.peek = kernel_peek,
 	.migrate = kernel_migrate,

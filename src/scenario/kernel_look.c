@@ -8,9 +8,10 @@
  * somebody asks for them. Mappings that the agent had before the scenario's first are no
  * part of the scenario.
  *
- * Nothing is changed by looking. That is why the contents of a swapped page
- * are not shown: to read them is to swap it in. A page of a private file
- * mapping that has no entry is read from the file.
+ * Nothing is changed by looking. That is why contents are read by frame (host_frames.h)
+ * where that can be, and why those of a swapped page are not shown: to read
+ * them is to swap it in. A page of a private file mapping that has no entry is
+ * read from the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -106,14 +107,23 @@ static int node_of(struct backend_process *p, uint64_t addr, uint32_t *ret)
 	return 0;
 }
 
+/* Looked at together. */
+#define COUNT_PAGES 256
+#define LOOK_PAGES 256
+
 static uint64_t count_pages(struct backend_process *p, const struct image_vma *map, bool (*counts)(const struct host_page *))
 {
-	struct host_page page;
+	struct host_page row[COUNT_PAGES];
 	uint64_t nr = 0;
 
-	for (uint64_t addr = map->start; addr < map->end; addr += PAGE_SIZE)
-		if (!host_page_read(&p->backend->pages, p->pagemap_fd, addr, &page))
-			nr += counts(&page);
+	for (uint64_t addr = map->start; addr < map->end; addr += COUNT_PAGES * PAGE_SIZE) {
+		uint64_t nr_pages = MIN((map->end - addr) / PAGE_SIZE, (uint64_t)COUNT_PAGES);
+
+		if (host_page_read_row(&p->backend->pages, p->pagemap_fd, addr, nr_pages, row))
+			continue;
+		for (uint64_t i = 0; i < nr_pages; i++)
+			nr += counts(&row[i]);
+	}
 	return nr;
 }
 
@@ -141,17 +151,13 @@ static bool is_orphan(const struct host_page *page)
  * Where the frame's flags say "of KSM" of every anonymous page (V15): the
  * mapping counts its pages of KSM, which decides unless it has both kinds.
  */
-static int ksm_by_count(struct backend_process *p, const struct host_page *page,
-			const struct smaps_vma *vma, bool *ksm)
+static int ksm_by_count(struct backend_process *p, const struct smaps_vma *vma, bool *ksm)
 {
 	uint64_t nr = vma && vma->has_ksm_bytes ? vma->ksm_bytes / PAGE_SIZE : 0;
 
-	*ksm = false;
-	if (!page->anon)
-		return 0;
+	*ksm = nr;
 	if (!vma || !vma->has_ksm_bytes)
 		return BACKEND_KSM_UNKNOWN;
-	*ksm = nr;
 	return !nr || nr == count_pages(p, &vma->map, is_anon) ? 0 : BACKEND_KSM_UNKNOWN;
 }
 
@@ -207,7 +213,90 @@ int kernel_page_info(struct backend_process *p, uint64_t addr, struct sp_page_in
 	err = node_of(p, addr, &ret->nid);
 	if (err || !pages->ksm_bit_lies)
 		return err;
-	return ksm_by_count(p, &page, vma, &ret->ksm);
+	ret->ksm = false;
+	return page.anon ? ksm_by_count(p, vma, &ret->ksm) : 0;
+}
+
+/* The nodes of all pages in one call, as node_of(). */
+static int take_nodes(struct backend_process *p, uint64_t addr, unsigned int nr, struct backend_page *ret)
+{
+	void *addresses[LOOK_PAGES];
+	int status[LOOK_PAGES];
+
+	if (p->backend->nr_nodes < 2)
+		return 0;
+	for (unsigned int i = 0; i < nr; i++)
+		addresses[i] = (void *)(addr + i * PAGE_SIZE);
+	if (syscall(SYS_move_pages, p->agent->pid, (long)nr, addresses, NULL, status, 0))
+		return -errno;
+	for (unsigned int i = 0; i < nr; i++)
+		if (ret[i].state == SP_PAGE_PRESENT && status[i] > 0)
+			ret[i].nid = (uint32_t)status[i];
+	return 0;
+}
+
+/* The mapping's count decides for all of its pages, so it is asked once for each mapping. */
+static int take_ksm_by_count(struct backend_process *p, uint64_t addr, unsigned int nr,
+			     struct backend_page *ret)
+{
+	const struct smaps_vma *vma = NULL;
+	bool ksm = false, asked = false;
+	int unknown = 0;
+
+	for (unsigned int i = 0; i < nr; i++, addr += PAGE_SIZE) {
+		bool needed = ret[i].state == SP_PAGE_PRESENT && ret[i].anon;
+		int err;
+
+		ret[i].ksm = false;
+		if (!needed)
+			continue;
+		if (!vma || addr < vma->map.start || addr >= vma->map.end) {
+			err = kernel_vma_at(p, addr, true, &vma);
+			if (err)
+				return err;
+			if (vma && vma->map.start > addr)
+				vma = NULL;
+			asked = false;
+		}
+		if (!asked)
+			unknown = ksm_by_count(p, vma, &ksm);
+		asked = vma;
+		ret[i].ksm = ksm;
+		ret[i].ksm_unknown = unknown;
+	}
+	return 0;
+}
+
+static int look_row(struct backend_process *p, uint64_t addr, unsigned int nr, bool with_nodes,
+		    struct backend_page *ret)
+{
+	struct backend *b = p->backend;
+	struct host_page row[LOOK_PAGES];
+	int err = host_page_read_row(&b->pages, p->pagemap_fd, addr, nr, row);
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < nr; i++)
+		ret[i] = (struct backend_page){
+			.state = state_of(&row[i]),
+			.anon = row[i].anon,
+			.ksm = row[i].ksm,
+			.pfn = row[i].pfn,
+		};
+	if (with_nodes)
+		err = take_nodes(p, addr, nr, ret);
+	return err || !b->pages.ksm_bit_lies ? err : take_ksm_by_count(p, addr, nr, ret);
+}
+
+int kernel_look(struct backend_process *p, uint64_t addr, uint64_t nr_pages, bool with_nodes,
+		struct backend_page *ret)
+{
+	int err = p->agent ? 0 : -ESRCH;
+
+	for (uint64_t done = 0; !err && done < nr_pages; done += LOOK_PAGES)
+		err = look_row(p, addr + done * PAGE_SIZE, (unsigned int)MIN(nr_pages - done, (uint64_t)LOOK_PAGES),
+			       with_nodes, ret + done);
+	return err;
 }
 
 /* ---- Contents ------------------------------------------------------------------------- */
@@ -232,7 +321,7 @@ static int peek_page(struct backend_process *p, uint64_t addr, void *buf, uint64
 	struct backend *b = p->backend;
 	const struct smaps_vma *vma;
 	struct host_page page;
-	int err = host_page_read(&b->pages, p->pagemap_fd, addr & PAGE_MASK, &page);
+	int err = host_page_read_entry(p->pagemap_fd, addr & PAGE_MASK, &page);
 
 	if (!err)
 		err = kernel_vma_at(p, addr, false, &vma);
@@ -252,6 +341,9 @@ static int peek_page(struct backend_process *p, uint64_t addr, void *buf, uint64
 	default:
 		return kernel_cannot(b, "to look at a swapped page would swap it in");
 	}
+	if (page.kind == HOST_PAGE_PRESENT && b->frames.fd >= 0 &&
+	    !host_frames_read(&b->frames, page.pfn, buf, addr & ~PAGE_MASK, length))
+		return 0;
 	return pread(p->mem_fd, buf, length, (off_t)addr) == (ssize_t)length ? 0 : -ENODATA;
 }
 
