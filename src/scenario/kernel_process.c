@@ -51,9 +51,9 @@ static int look_at_own(struct backend_process *p)
 		return err;
 	p->nr_own_vmas = (unsigned int)own.nr;
 	for (size_t i = 0; i < own.nr && p->nr_own < ARRAY_SIZE(p->own); i++)
-		if (!own.vmas[i].map.shared && own.vmas[i].map.prot & SP_PROT_WRITE)
-			p->own[p->nr_own++] = (struct own_range){ own.vmas[i].map.start,
-								   own.vmas[i].map.end };
+		if (!own.vmas[i].map.shared)
+			p->own[p->nr_own++] = (struct own_range){ own.vmas[i].map.start, own.vmas[i].map.end,
+								   own.vmas[i].map.prot & SP_PROT_WRITE };
 	smaps_free(&own);
 	return 0;
 }
@@ -67,7 +67,8 @@ static void lock_own(struct backend_process *p)
 	bool needed = p->backend->has_swap && p->id <= LOCKED_MAX;
 
 	for (unsigned int i = 0; needed && i < p->nr_own; i++)
-		(void)call(p, SYS_mlock, p->own[i].start, p->own[i].end - p->own[i].start, 0, 0, 0);
+		if (p->own[i].writable)
+			(void)call(p, SYS_mlock, p->own[i].start, p->own[i].end - p->own[i].start, 0, 0, 0);
 }
 
 static int open_views(struct backend_process *p)
@@ -277,7 +278,14 @@ int kernel_file_create(struct backend *b, uint64_t nr_pages, uint64_t seed, stru
 		return -ENOMEM;
 	snprintf(file->name, sizeof(file->name), "samepage-%u", ++b->nr_files);
 	file->fd = memfd_create(file->name, MFD_CLOEXEC);
-	err = file->fd < 0 ? -errno : fill_file(b, file->fd, nr_pages, seed);
+	err = file->fd < 0 ? -errno : 0;
+	/* Its memory comes from the node that a process's does. */
+	if (!err && b->nr_nodes > 1)
+		(void)syscall(SYS_set_mempolicy, PREFERRED, &first_node, 64);
+	if (!err)
+		err = fill_file(b, file->fd, nr_pages, seed);
+	if (b->nr_nodes > 1)
+		(void)syscall(SYS_set_mempolicy, 0, NULL, 0);
 	if (err) {
 		if (file->fd >= 0)
 			close(file->fd);
@@ -345,7 +353,10 @@ int kernel_munlock(struct backend_process *p, uint64_t addr, uint64_t length)
 	return call(p, SYS_munlock, addr, length, 0, 0, 0);
 }
 
-/* Its own memory is no part of the scenario: not to be merged, and not to be counted. */
+/*
+ * Its own memory is no part of the scenario: not to be merged, and not to be counted. Not
+ * only what is writable: a loader writes, and then protects.
+ */
 static void unmerge_own(struct backend_process *p)
 {
 	for (unsigned int i = 0; i < p->nr_own; i++)
