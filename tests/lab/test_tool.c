@@ -74,6 +74,56 @@ static void test_stopped(void **state)
 	assert_true(clock_measure_ns() - start < UINT64_C(20000000000));
 }
 
+/* It may put away what is half done, and so may what it started. */
+static void test_asked_first(void **state)
+{
+	struct lab_fixture *f = *state;
+	const char *const argv[] = {"bash", "-c",
+				    "trap 'echo put away > put; kill $!; exit 1' TERM; "
+				    "sleep 60 & wait",
+				    NULL};
+	char path[128];
+
+	f->lab.stop = at_once;
+	/* Stopped at once it may be too early for its trap. */
+	for (int tries = 0; tries < 20; tries++) {
+		assert_int_equal(tool_run(&f->lab, argv, f->dir, NULL), -EINTR);
+		snprintf(path, sizeof(path), "%s/put", f->dir);
+		if (!access(path, R_OK))
+			return;
+	}
+	fail();
+}
+
+static void on_more(void *arg, const struct text *out)
+{
+	size_t *most = arg;
+
+	assert_true(out->bytes > *most);
+	*most = out->bytes;
+}
+
+static void test_heard(void **state)
+{
+	static const char *const argv[] = {"bash", "-c", "echo one; echo wrong >&2; echo two; exit 1",
+					   NULL};
+	struct lab_fixture *f = *state;
+	struct text out, said;
+	size_t most = 0;
+
+	text_init(&out, &f->mem);
+	text_init(&said, &f->mem);
+	assert_int_equal(tool_hear(&f->lab, argv, NULL,
+				   &(struct tool_ears){&out, &said, on_more, &most}),
+			 -EIO);
+	assert_string_equal(text_string(&out), "one\ntwo\n");
+	assert_string_equal(text_string(&said), "wrong\n");
+	assert_int_equal(most, out.bytes);
+	assert_string_equal(f->lab.msg, "bash failed: wrong");
+	text_destroy(&out);
+	text_destroy(&said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +131,8 @@ int main(void)
 		LAB_TEST(test_failures),
 		LAB_TEST(test_missing),
 		LAB_TEST(test_stopped),
+		LAB_TEST(test_asked_first),
+		LAB_TEST(test_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
