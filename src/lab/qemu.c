@@ -301,7 +301,7 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 				       "-smp",
 				       "2,sockets=2",
 				       "-m",
-				       "1024",
+				       "1024,slots=1,maxmem=2G",
 				       "-object",
 				       "memory-backend-ram,id=memory0,size=512M",
 				       "-object",
@@ -310,6 +310,13 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 				       "node,nodeid=0,cpus=0,memdev=memory0",
 				       "-numa",
 				       "node,nodeid=1,cpus=1,memdev=memory1",
+				       /* Of a node that has no other memory, so that all of it can go. */
+				       "-numa",
+				       "node,nodeid=2",
+				       "-object",
+				       "memory-backend-ram,id=dimm,size=128M",
+				       "-device",
+				       "pc-dimm,memdev=dimm,node=2",
 				       "-kernel",
 				       w->kernel,
 				       "-initrd",
@@ -331,7 +338,7 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 	snprintf(w->initrd, sizeof(w->initrd), "/proc/self/fd/%d", spec->initramfs);
 	snprintf(w->append, sizeof(w->append),
 		 "rdinit=" GUEST_COMMAND " console=ttyS0 loglevel=%d oops=panic panic=-1 "
-		 "softlockup_panic=1 nokaslr damon_stat.enabled=N " FASTER
+		 "softlockup_panic=1 nokaslr damon_stat.enabled=N memhp_default_state=offline " FASTER
 		 " LD_LIBRARY_PATH=/lib %s -- vm-init %s",
 		 spec->shell ? 4 : 7, spec->append ? spec->append : "", spec->shell ? "shell" : "run");
 	snprintf(w->console, sizeof(w->console), "file,id=console,path=/proc/self/fd/%d", console);

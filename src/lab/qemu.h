@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guests: one QEMU process each, in software emulation, with two processors and two memory nodes.
+ * Guests: one QEMU process each, in software emulation, with two processors, two memory nodes, and a third
+ * that is a DIMM of its own, which Linux finds as one that was added and leaves offline.
  *
  * A guest ends in one of these ways, and each is a result:
  *

@@ -236,7 +236,7 @@ int migrate_frame(struct vm *vm, struct frame *frame, int nid)
 
 int migrate_frame_for_good(struct vm *vm, struct frame *frame)
 {
-	return migrate(vm, frame, -1, true);
+	return migrate(vm, frame, frame->nid, true);
 }
 
 /* The frame that move_pages(2) finds at addr, or its errno. mmap_lock held. */

@@ -16,7 +16,8 @@
  */
 int migrate_frame(struct vm *vm, struct frame *frame, int nid) SP_MUST_CHECK;
 
-/* The same to wherever there is room; the old frame is retired (frame.h) when nothing is left of it. */
+/* The same to the frame's own node, or one that has room; the old frame is retired (frame.h) when
+ * nothing is left of it. */
 int migrate_frame_for_good(struct vm *vm, struct frame *frame) SP_MUST_CHECK;
 
 /* move_pages(2) for the page at addr (samepage.h, sp_migrate). Takes mmap_lock. */

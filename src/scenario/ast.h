@@ -145,7 +145,7 @@ struct range {
 #define OP_PROC_FAIL 3
 
 #define SCENARIO_OPS(X) \
-	X(MACHINE, "machine", OP_PLAIN, "machine nodes N | map_limit N | frames N | swap N | thp never|madvise|always") \
+	X(MACHINE, "machine", OP_PLAIN, "machine nodes N | movable N | map_limit N | frames N | swap N | thp never|madvise|always") \
 	X(BROKEN, "broken", OP_PLAIN, "broken STRATEGY|linux... [\"why\"]") \
 	X(NEEDS, "needs", OP_PLAIN, "needs linux OP VERSION \"why\"") \
 	X(DIFFERS, "differs", OP_PLAIN, "differs linux OP VERSION [OBSERVABLE...] \"why\"") \
@@ -161,6 +161,8 @@ struct range {
 	X(RUN, "run", OP_FAIL, "run 10s | run 500ms") \
 	X(RECLAIM, "reclaim", OP_FAIL, "reclaim PAGES [rounds N]") \
 	X(COMPACT, "compact", OP_FAIL, "compact") \
+	X(OFFLINE, "offline", OP_FAIL, "offline node N") \
+	X(ONLINE, "online", OP_FAIL, "online node N") \
 	X(DROP, "drop", OP_FAIL, "drop NAME") \
 	X(WALK, "walk", OP_FAIL, "walk PROCESS:RANGE") \
 	X(EXPECT, "expect", OP_PLAIN, "expect COUNTER OP VALUE, or one of the forms of samepage-scenario(5)") \

@@ -161,6 +161,9 @@ struct backend_ops {
 	int64_t (*reclaim)(struct backend *b, uint64_t nr_pages, unsigned int rounds) SP_MUST_CHECK;
 	/* Returns the number of frames moved. */
 	int64_t (*compact)(struct backend *b) SP_MUST_CHECK;
+	/* All memory of one of the machine's movable nodes, which are online at first. */
+	int (*offline)(struct backend *b, unsigned int node) SP_MUST_CHECK;
+	int (*online)(struct backend *b, unsigned int node) SP_MUST_CHECK;
 	int (*hold)(struct backend_process *p, uint64_t addr, uint64_t *handle) SP_MUST_CHECK;
 	int (*drop)(struct backend *b, uint64_t handle) SP_MUST_CHECK;
 

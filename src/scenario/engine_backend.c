@@ -231,6 +231,16 @@ static int64_t engine_compact(struct backend *b)
 	return err ? err : (int64_t)moved;
 }
 
+static int engine_offline(struct backend *b, unsigned int node)
+{
+	return sp_offline(b->machine, node);
+}
+
+static int engine_online(struct backend *b, unsigned int node)
+{
+	return sp_online(b->machine, node);
+}
+
 static int engine_hold(struct backend_process *p, uint64_t addr, uint64_t *handle)
 {
 	return sp_hold(sp(p), addr, handle);
@@ -348,6 +358,8 @@ const struct backend_ops engine_backend = {
 	.swap_out = engine_swap_out,
 	.reclaim = engine_reclaim,
 	.compact = engine_compact,
+	.offline = engine_offline,
+	.online = engine_online,
 	.hold = engine_hold,
 	.drop = engine_drop,
 	.knob_set = engine_knob_set,

@@ -165,7 +165,7 @@ static int exec_run(struct exec *x, const struct stmt *s, struct outcome *out)
 	return 0;
 }
 
-/* ---- Reclaim, compaction, references, walks ------------------------------------------------ */
+/* ---- Reclaim, compaction, offline, references, walks ------------------------------------------------ */
 
 static void take_count(struct outcome *out, int64_t count)
 {
@@ -193,6 +193,27 @@ static int exec_compact(struct exec *x, const struct stmt *s, struct outcome *ou
 	if (world_is_dry(&x->world))
 		return EXEC_DRY;
 	take_count(out, x->world.ops->compact(x->world.backend));
+	return 0;
+}
+
+static int exec_node(struct exec *x, const struct stmt *s, struct outcome *out)
+{
+	const struct sp_config *machine = &x->world.scenario->machine;
+	const struct backend_ops *ops = x->world.ops;
+	int64_t node;
+	int err = exec_value(x, s, s->value[0], "a node", 0, 63, -1, &node);
+
+	if (!err && node >= 0 && (node >= (int64_t)machine->nr_nodes ||
+				  node < (int64_t)(machine->nr_nodes - machine->nr_movable_nodes)))
+		err = world_fail(&x->world, s, s->value[0]->pos,
+				 "node %" PRId64 " cannot go offline: of %u nodes, the last %u can; `machine nodes N movable N` says so",
+				 node, machine->nr_nodes, machine->nr_movable_nodes);
+	if (err || world_is_dry(&x->world))
+		return err ? err : EXEC_DRY;
+	if (s->op == OP_OFFLINE)
+		out->err = ops->offline(x->world.backend, (unsigned int)node);
+	else
+		out->err = ops->online(x->world.backend, (unsigned int)node);
 	return 0;
 }
 
@@ -250,6 +271,8 @@ const exec_fn exec_machine_fns[NR_OPS] = {
 	[OP_RUN] = exec_run,
 	[OP_RECLAIM] = exec_reclaim,
 	[OP_COMPACT] = exec_compact,
+	[OP_OFFLINE] = exec_node,
+	[OP_ONLINE] = exec_node,
 	[OP_DROP] = exec_drop,
 	[OP_WALK] = exec_walk,
 };

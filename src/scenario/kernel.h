@@ -9,6 +9,7 @@
  *   kernel_look.c	pages, mappings, contents, counters
  *   kernel_ksmd.c	knobs, and passes of ksmd one by one
  *   kernel_work.c	migration, swap, compaction, references
+ *   kernel_offline.c	memory that goes
  *
  * WHAT A KERNEL CANNOT DO is BACKEND_CANNOT with a reason in b->reason: walks
  * on command, a swapped page out of nothing. What it
@@ -40,6 +41,7 @@
 #include "content.h"
 #include "host_frames.h"
 #include "host_ksm.h"
+#include "host_memory.h"
 #include "host_page.h"
 #include "mem.h"
 #include "proc_smaps.h"
@@ -82,6 +84,7 @@ struct counter_base {
 };
 
 #define KERNEL_NR_BASES 16
+#define KERNEL_NR_MOVABLE 8
 
 struct backend {
 	struct mem mem;
@@ -109,6 +112,11 @@ struct backend {
 	/* kernel_work.c */
 	bool has_swap;
 	char cgroup[128];      /* the root of version 2; "": none with memory */
+
+	/* kernel_offline.c: nodes [nr_nodes - nr_movable, nr_nodes) */
+	uint32_t nr_movable;
+	struct host_memory *movable[KERNEL_NR_MOVABLE];
+	bool is_offline[KERNEL_NR_MOVABLE];
 
 	/* The interpreter's: why something cannot be done, and what it should be told. */
 	char *reason, *remark;
@@ -198,5 +206,18 @@ int64_t kernel_reclaim(struct backend *b, uint64_t nr_pages, unsigned int rounds
 int64_t kernel_compact(struct backend *b);
 int kernel_hold(struct backend_process *p, uint64_t addr, uint64_t *handle);
 int kernel_drop(struct backend *b, uint64_t handle);
+
+/* ---- kernel_offline.c ------------------------------------------------------------------- */
+
+/* Takes the last nodes of the scenario's, all of whose memory must be offline, and puts it online. */
+int kernel_offline_init(struct backend *b, const struct sp_config *machine) SP_MUST_CHECK;
+/* And offline again. */
+void kernel_offline_finish(struct backend *b);
+int kernel_offline(struct backend *b, unsigned int node);
+int kernel_online(struct backend *b, unsigned int node);
+/* The next one, in a circle, that is online. */
+int kernel_next_node(const struct backend *b, int node);
+/* 0, or why no page of this kernel may be soft-offlined. */
+int kernel_may_soft_offline(struct backend_process *p) SP_MUST_CHECK;
 
 #endif

@@ -68,9 +68,9 @@ static int take_config(struct backend *b, const struct sp_config *config)
 		return kernel_cannot(b, "its walk strategy is its own");
 	if (config->nr_frames || config->nr_swap_slots)
 		return kernel_cannot(b, "its memory and swap are what they are");
-	if (config->nr_nodes > b->nr_nodes)
-		return kernel_cannot(b, "the scenario wants %u nodes, this kernel has %u", config->nr_nodes,
-				     b->nr_nodes);
+	if (config->nr_nodes - config->nr_movable_nodes > b->nr_nodes)
+		return kernel_cannot(b, "the scenario wants %u nodes, this kernel has %u",
+				     config->nr_nodes - config->nr_movable_nodes, b->nr_nodes);
 	if (config->max_map_count != usual.max_map_count)
 		b->map_limit = config->max_map_count;
 	return take_thp(b, config->thp);
@@ -99,6 +99,7 @@ static void kernel_destroy(struct backend *b)
 	kernel_processes_destroy(b);
 	if (b->ksm) {
 		kernel_ksmd_finish(b);
+		kernel_offline_finish(b);
 		if (host_ksm_close(b->ksm, msg, sizeof(msg)) && b->remark_bytes)
 			snprintf(b->remark, b->remark_bytes, "%s", msg);
 	}
@@ -130,7 +131,8 @@ static int take_over(struct backend *b, const struct sp_config *machine)
 		b->frames.fd = -1;
 	b->has_merge_any = prctl(GET_MEMORY_MERGE, 0, 0, 0, 0) >= 0;
 	raise_file_limit();
-	return kernel_ksmd_init(b);
+	err = kernel_ksmd_init(b);
+	return err ? err : kernel_offline_init(b, machine);
 }
 
 static int kernel_create(const struct backend_config *config, struct backend **ret)
@@ -227,6 +229,8 @@ const struct backend_ops kernel_backend = {
 	.swap_out = kernel_swap_out,
 	.reclaim = kernel_reclaim,
 	.compact = kernel_compact,
+	.offline = kernel_offline,
+	.online = kernel_online,
 	.hold = kernel_hold,
 	.drop = kernel_drop,
 	.knob_set = kernel_knob_set,

@@ -340,6 +340,12 @@ int kernel_madvise(struct backend_process *p, uint64_t addr, uint64_t length, en
 {
 	if (advice == SP_MADV_HUGEPAGE && p->backend->no_thp)
 		return kernel_cannot(p->backend, "huge pages are not on demand (transparent_hugepage/enabled is not madvise)");
+	if (advice == SP_MADV_SOFT_OFFLINE) {
+		int err = kernel_may_soft_offline(p);
+
+		if (err)
+			return err;
+	}
 	return call(p, SYS_madvise, addr, length, (uint64_t)advice, 0, 0);
 }
 

@@ -51,20 +51,6 @@
 
 /* ---- What there is ----------------------------------------------------------------- */
 
-static uint32_t count_nodes(void)
-{
-	char path[64];
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < 64; i++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", i);
-		if (access(path, F_OK))
-			break;
-		nr++;
-	}
-	return MAX(nr, 1u);
-}
-
 static bool any_swap(void)
 {
 	char text[4096];
@@ -98,7 +84,7 @@ static void find_cgroup(struct backend *b)
 
 void kernel_work_init(struct backend *b)
 {
-	b->nr_nodes = count_nodes();
+	b->nr_nodes = host_memory_nodes(NULL);
 	b->has_swap = any_swap();
 	if (b->has_swap)
 		find_cgroup(b);
@@ -424,7 +410,7 @@ int kernel_migrate(struct backend_process *p, uint64_t addr, int node, bool all)
 	if (now < 0)
 		return now;
 	if (node < 0)
-		node = (now + 1) % (int)p->backend->nr_nodes;
+		node = kernel_next_node(p->backend, now);
 	nr_left = syscall(SYS_move_pages, p->agent->pid, 1L, &page, &node, &status, all ? MOVE_ALL : MOVE_OWN);
 	if (nr_left < 0)
 		return -errno;

@@ -303,6 +303,9 @@ int parse_machine(struct parser *p)
 		if (accept_word(p, "nodes")) {
 			err = parse_machine_number(p, 1, 64, &value);
 			config->nr_nodes = (uint32_t)value;
+		} else if (accept_word(p, "movable")) {
+			err = parse_machine_number(p, 0, 63, &value);
+			config->nr_movable_nodes = (uint32_t)value;
 		} else if (accept_word(p, "map_limit")) {
 			err = parse_machine_number(p, 1, INT32_MAX, &value);
 			config->max_map_count = (uint32_t)value;
@@ -323,11 +326,14 @@ int parse_machine(struct parser *p)
 				err = parse_fail(p, p->pos, "expected never, madvise or always, found %s",
 						 found(p, buf, sizeof(buf)));
 		} else {
-			err = parse_fail(p, p->pos, "expected nodes, map_limit, frames, swap or thp, found %s",
+			err = parse_fail(p, p->pos, "expected nodes, movable, map_limit, frames, swap or thp, found %s",
 					 found(p, buf, sizeof(buf)));
 		}
 	}
 	if (!err && p->pos == start)
 		err = parse_fail(p, p->pos, "usage: %s", op_table[OP_MACHINE].usage);
+	if (!err && config->nr_movable_nodes >= config->nr_nodes)
+		err = parse_fail(p, start, "movable %u, of nodes %u: the kernel needs one for itself",
+				 config->nr_movable_nodes, config->nr_nodes);
 	return err;
 }

@@ -29,6 +29,7 @@ static const struct word_value advices[] = {
 	{ "nohugepage", SP_MADV_NOHUGEPAGE },
 	{ "wipeonfork", SP_MADV_WIPEONFORK },
 	{ "keeponfork", SP_MADV_KEEPONFORK },
+	{ "soft_offline", SP_MADV_SOFT_OFFLINE },
 };
 
 static const struct word_value mremap_flags[] = {
@@ -261,6 +262,13 @@ static int parse_nothing(struct parser *p, struct stmt *s)
 	(void)p;
 	(void)s;
 	return 0;
+}
+
+static int parse_node(struct parser *p, struct stmt *s)
+{
+	int err = expect_word(p, "node", "and its number");
+
+	return err ? err : parse_expr(p, &s->value[0]);
 }
 
 static int parse_drop(struct parser *p, struct stmt *s)
@@ -530,6 +538,8 @@ const parse_fn parse_op_fns[NR_OPS] = {
 	[OP_RUN] = parse_run,
 	[OP_RECLAIM] = parse_reclaim,
 	[OP_COMPACT] = parse_nothing,
+	[OP_OFFLINE] = parse_node,
+	[OP_ONLINE] = parse_node,
 	[OP_DROP] = parse_drop,
 	[OP_WALK] = parse_walk,
 	[OP_EXPECT] = parse_expectation,

@@ -321,6 +321,7 @@ static void soft_offline_errnos(void **state)
 {
 	struct fixture *f = *state;
 	struct sp_file *file;
+	uint64_t pfn;
 
 	OK(sp_file_create(f->m, 1, 5, &file));
 	OK(sp_mmap(f->p, BASE, PAGE, RW, FIXED, file, 0, NULL));
@@ -337,8 +338,10 @@ static void soft_offline_errnos(void **state)
 	/* What came before the error is done. */
 	OK(sp_munmap(f->p, BASE + 5 * PAGE, PAGE));
 	OK(sp_migrate(f->p, BASE + 4 * PAGE, 1, true));
+	pfn = page_at(f->p, 4).pfn;
 	FAILS(EFAULT, sp_madvise(f->p, BASE + 4 * PAGE, 2 * PAGE, SP_MADV_SOFT_OFFLINE));
-	assert_int_equal(page_at(f->p, 4).nid, 0);
+	assert_int_not_equal(page_at(f->p, 4).pfn, pfn);
+	assert_int_equal(page_at(f->p, 4).nid, 1);
 }
 
 static void soft_offline_splits(void **state)

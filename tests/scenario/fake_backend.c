@@ -298,6 +298,18 @@ static int64_t fake_compact(struct backend *b)
 	return say("compact");
 }
 
+static int fake_offline(struct backend *b, unsigned int node)
+{
+	(void)b;
+	return (int)say("offline %u", node);
+}
+
+static int fake_online(struct backend *b, unsigned int node)
+{
+	(void)b;
+	return (int)say("online %u", node);
+}
+
 static int fake_hold(struct backend_process *p, uint64_t addr, uint64_t *handle)
 {
 	*handle = at(addr);
@@ -433,6 +445,8 @@ const struct backend_ops fake_backend = {
 	.swap_out = fake_swap_out,
 	.reclaim = fake_reclaim,
 	.compact = fake_compact,
+	.offline = fake_offline,
+	.online = fake_online,
 	.hold = fake_hold,
 	.drop = fake_drop,
 	.knob_set = fake_knob_set,

@@ -21,7 +21,7 @@
 #define MAX_OPERATIONS 128
 
 static const char merged[] =
-	"machine nodes 2\n"
+	"machine nodes 3 movable 1\n"
 	"set max_page_sharing 2\n"
 	"set use_zero_pages 1\n"
 	"file f 4 seed 3\n"
@@ -49,6 +49,10 @@ static const char merged[] =
 	"a: migrate x[0] node 1\n"
 	"a: migrate g[0]\n"
 	"compact\n"
+	"a: madvise x[5] soft_offline\n"
+	"a: migrate x[5] node 2\n"
+	"offline node 2\n"
+	"online node 2\n"
 	"a: hold x[5] as h\n"
 	"a: swapout x[0..5]\n"
 	"drop h\n"

@@ -173,6 +173,9 @@ static void test_kernel_work(void **state)
 	     "1 swap_out w+0x1000\n1 hold w+0x1000\ndrop w+0x1000\n1 hold w+0x0\nreclaim 10 rounds 1\n"
 	     "reclaim 10 rounds 3\ncompact\nscan 2\nscan until-stable 1000\nscan until-stable 9\nscan pages 100\n"
 	     "run 2000 ms\nrun 5 ms\nset sleep_millisecs 20\nset advisor_mode scan-time\nset run \n");
+	asks("machine nodes 4 movable 2\nprocess a\na: window x 1\na: madvise x soft_offline\n"
+	     "offline node 2\noffline node 1+2\nonline node 2\n",
+	     "process 1\n1 madvise w+0x0 0x1000 101\noffline 2\noffline 3\nonline 2\n");
 }
 
 static void test_processes(void **state)

@@ -268,7 +268,7 @@ static void test_declarations(void **state)
 				     "broken address retry \"they look at addresses\"\n"
 				     "broken linux # K27\n"
 				     "machine nodes 2 map_limit 100 thp always\n"
-				     "machine frames 7 swap 9\n"
+				     "machine frames 7 swap 9 movable 1\n"
 				     "process a\n");
 	const char *why;
 
@@ -283,6 +283,7 @@ static void test_declarations(void **state)
 	assert_true(scenario_linux_misses(sc, &why));
 	assert_string_equal(why, "K27");
 	assert_int_equal(sc->machine.nr_nodes, 2);
+	assert_int_equal(sc->machine.nr_movable_nodes, 1);
 	assert_int_equal(sc->machine.max_map_count, 100);
 	assert_int_equal(sc->machine.thp, SP_THP_ALWAYS);
 	assert_int_equal(sc->machine.nr_frames, 7);
@@ -509,7 +510,7 @@ static void test_every_operation_parses(void **state)
 	static const char text[] =
 		"broken address retry\n"
 		"needs linux >= 6.1 \"no reason\"\ndiffers linux < 6.12 full_scans \"no reason\"\n"
-		"machine nodes 2\n"
+		"machine nodes 2 movable 1\n"
 		"file F 100\nfile G 10 seed 5\n"
 		"process a\nprocess p from core \"x.core\"\nprocess q from pid 1\n"
 		"let n = 2\nlet n = n + pages_sharing + a.vmas + mapcount(a:@0x1000)\n"
@@ -517,6 +518,7 @@ static void test_every_operation_parses(void **state)
 		"scan 2\nscan until-stable\nscan until-stable 30\nscan pages 100\n"
 		"run 10s\nrun 500ms\nrun n ms\n"
 		"reclaim 10\nreclaim 10 rounds 3\ncompact\n"
+		"offline node 1\nonline node 1\n"
 		"a: map x 8\na: map y n noreserve prot none\na: map z 4 shared file F at 3 prot r\n"
 		"a: map h 512 align 2M\na: map x\na: map x[2..] prot rwx noreplace\na: map x[0] file G\n"
 		"a: map @0x10000[0..3]\na: window w 8\na: window v 512 align 2M\n"
@@ -526,6 +528,7 @@ static void test_every_operation_parses(void **state)
 		"a: mremap x+1 flags maymove|fixed|0x40 to w[0]+8 old_bytes 0 new_bytes n*4096\n"
 		"a: mprotect x rw\na: mprotect all none\n"
 		"a: madvise x mergeable\na: madvise x+5 cold\na: madvise all unmergeable\n"
+		"a: madvise x[0] soft_offline\n"
 		"a: mlock x\na: munlock x\n"
 		"a: prctl merge-any 1\na: prctl merge-any 1 2\na: prctl get-merge-any\n"
 		"a: fill x 0x77\na: fill x random 3\n"
