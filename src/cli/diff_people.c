@@ -241,10 +241,15 @@ void diff_print_people(const struct diff *diff, const struct diff_file *file)
 	static const enum diff_verdict order[] = {DIFF_DIFFERS, DIFF_DIED, DIFF_LOST, DIFF_SKIPPED,
 						  DIFF_LACKS, DIFF_DECLARED, DIFF_SAME};
 	bool first = true;
+	uint64_t most = 0;
 
 	printf("%s: ", file->path);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		print_verdict(diff, file, order[i], &first);
+	for (unsigned int side = 1; side < diff->nr_sides; side++)
+		most = MAX(most, file->sides[side].nr_operations);
+	if (most)
+		printf(" (%" PRIu64 " operation%s)", most, most == 1 ? "" : "s");
 	putchar('\n');
 	print_operations(diff, file);
 	print_whys(diff, file);
