@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * samepage vm build-kernel: a kernel with the lab's configuration, of Debian's newest source or of a tree
- * of the user's, into the cache; the lab's kernel_build.h has how.
+ * samepage vm build-kernel: a kernel with the lab's configuration, of Debian's newest source or of
+ * a tree of the user's, into the cache; the lab's kernel_build.h has how.
  *
  * What is missing is told before anything is fetched. A build says every tenth of a second what it
  * compiles; ^C ends it, and the next one goes on from there.
@@ -63,14 +63,16 @@ int vm_build_kernel(int argc, char **argv)
 		parse,
 		"",
 		"Builds a kernel with what scenarios need and little else, for --kernel built (or "
-		"built-debug, own, own-debug). Without --source, of Debian's linux-source-7.2, which is "
+		"built-debug, own, own-debug). Without --source, of Debian's linux-source-7.2, "
+		"which is "
 		"fetched."
 		"\vThe first build takes minutes; later ones compile what was changed.\n\n"
 		"Examples:\n"
 		"  samepage vm build-kernel\n"
 		"  samepage vm build-kernel --source ~/linux --debug\n"
 		"  samepage vm run --kernel own-debug scenarios/*.scn\n\n"
-		"Exit status: 0 built; 2 something is missing, it does not compile, or interrupted.",
+		"Exit status: 0 built; 2 something is missing, it does not compile, or "
+		"interrupted.",
 		NULL,
 		NULL,
 		NULL};

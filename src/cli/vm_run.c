@@ -21,7 +21,7 @@
 #define NS_PER_S	 UINT64_C(1000000000)
 #define OPTION_WORDS_MAX 16
 #define JOBS_MAX	 16
-/* Of a guest, where nothing else is said: a boot, and what a file takes where many others want to run. */
+/* Where nothing else is said: a boot, and what a file takes while many others want to run. */
 #define LIMIT_NS	  (120 * NS_PER_S)
 #define LIMIT_FILE_NS	  (5 * NS_PER_S)
 
@@ -196,7 +196,8 @@ static int run(struct arguments *a, const struct vm_files *files)
 	}
 	for (unsigned int i = 0; i < a->nr_words && !status; i++)
 		status = vm_add_kernels(&lab, &a->kernels, a->words[i]);
-	if (!status && !vm_units_init(&units, &a->kernels, files, (unsigned int)a->jobs, a->on_engine))
+	if (!status &&
+	    !vm_units_init(&units, &a->kernels, files, (unsigned int)a->jobs, a->on_engine))
 		status = EXIT_USAGE;
 	if (!status)
 		status = run_guests(&lab, a, &units);
@@ -263,15 +264,15 @@ int vm_run(int argc, char **argv)
 {
 	static const struct argp_option list[] = {
 		{"kernel", KEY_KERNEL, "KERNEL", 0,
-		 "6.1, 6.12, 7.2, all of these, one that was built (built, built-debug, own, own-debug), or the "
-		 "path of a kernel file; may be repeated (default 7.2)",
+		 "6.1, 6.12, 7.2, all of these, one that was built (built, built-debug, own, "
+		 "own-debug), or the path of a kernel file; may be repeated (default 7.2)",
 		 0},
 		{"on", KEY_ON, "WHAT", 0,
 		 "kernel: by real system calls (default); engine: the engine, in the guest", 0},
 		{"time-limit", KEY_LIMIT, "TIME", 0,
 		 "of each guest, from its start on (default 2m, and 5s for each of its files)", 0},
 		{"jobs", KEY_JOBS, "N", 0,
-		 "spread each kernel's files over so many guests; two run at a time (default 1)", 0},
+		 "spread each kernel's files over so many guests, two at a time (default 1)", 0},
 		{"append", KEY_APPEND, "WORDS", 0,
 		 "more words for the kernel's command line, such as slab_debug=FZPU", 0},
 		{"json", KEY_JSON, NULL, 0, "print JSON", 0},

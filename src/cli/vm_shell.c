@@ -2,9 +2,10 @@
 /*
  * samepage vm shell: a shell in a guest, on this terminal.
  *
- * What the guest writes goes to the terminal by itself. What is typed passes through here: a serial port
- * throws away what comes before the kernel has opened it, so it is kept until the guest says that its
- * shell starts. Where the input ends, that is what the shell is told, as a terminal would, by ^D.
+ * What the guest writes goes to the terminal by itself. What is typed passes through here: a serial
+ * port throws away what comes before the kernel has opened it, so it is kept until the guest says
+ * that its shell starts. Where the input ends, that is what the shell is told, as a terminal would,
+ * by ^D.
  *
  * The terminal is raw meanwhile, so that ^C is the guest's, and as it was afterwards.
  */
@@ -62,7 +63,8 @@ static void wait_for_any(const struct keyboard *k, const struct qemu *guest)
 {
 	bool wants = k->bytes || (k->ended && !k->end_told);
 	struct pollfd files[] = {
-		{.fd = !k->ended && k->bytes < sizeof(k->typed) ? STDIN_FILENO : -1, .events = POLLIN},
+		{.fd = !k->ended && k->bytes < sizeof(k->typed) ? STDIN_FILENO : -1,
+		 .events = POLLIN},
 		{.fd = guest->booted_ns && wants ? k->pipe : -1, .events = POLLOUT},
 		{.fd = guest->channel_fd, .events = POLLIN},
 	};
@@ -156,7 +158,7 @@ static int run_shell(struct lab *lab, const struct cached_kernel *kernel)
 	if (guest.end != GUEST_done)
 		complain("vm: %s: the guest's end: %s: %s", kernel->name, guest_end_name(guest.end),
 			 guest.why);
-	err = guest.end == GUEST_done			  ? EXIT_HELD
+	err = guest.end == GUEST_done				   ? EXIT_HELD
 	      : guest.end == GUEST_died || guest.end == GUEST_hung ? EXIT_GUEST
 								   : EXIT_USAGE;
 	qemu_destroy(&guest);
@@ -195,12 +197,15 @@ int vm_shell(int argc, char **argv)
 		list,
 		parse,
 		"",
-		"A shell in a guest, with samepage and a few tools of this system. Its end switches "
+		"A shell in a guest, with samepage and a few tools of this system. Its end "
+		"switches "
 		"the guest off."
-		"\vWhat is typed before the shell is there, it gets when it is. Commands may come from a "
+		"\vWhat is typed before the shell is there, it gets when it is. Commands may come "
+		"from a "
 		"pipe:\n"
 		"  echo 'grep . /sys/kernel/mm/ksm/*' | samepage vm shell --kernel 6.1\n\n"
-		"Exit status: 0 the shell ended; 2 wrong option, no QEMU, no kernel, an unfit one; 4 the "
+		"Exit status: 0 the shell ended; 2 wrong option, no QEMU, no kernel, an unfit one; "
+		"4 the "
 		"guest died.",
 		NULL,
 		NULL,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which guest runs which files. A unit is one guest: a kernel, and the files that it is given. Those
- * of which its kernel dies (`kills linux`) are alone in theirs, since nothing comes after them. The
- * others are spread over as many guests as were asked for, in order.
+ * Which guest runs which files. A unit is one guest: a kernel, and the files that it is given.
+ * Those of which its kernel dies (`kills linux`) are alone in theirs, since nothing comes after
+ * them. The others are spread over as many guests as were asked for, in order.
  *
  * Locks: none.
  */

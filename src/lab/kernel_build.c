@@ -98,8 +98,7 @@ static void add_word(char *list, size_t bytes, const char *word)
 
 static bool has_header(struct lab *lab, const char *header)
 {
-	const char *const argv[] = {"gcc", "-E",     "-x", "c", "-include",
-				    header, "/dev/null", NULL};
+	const char *const argv[] = {"gcc", "-E", "-x", "c", "-include", header, "/dev/null", NULL};
 	char path[PATH_MAX];
 
 	/* Without a compiler that is what is missed. */
@@ -111,9 +110,9 @@ static int require_tools(struct lab *lab)
 	static const struct {
 		const char *name, *package;
 	} tools[] = {
-		{"make", "make"},     {"gcc", "gcc"},	{"ld", "binutils"}, {"flex", "flex"},
-		{"bison", "bison"},   {"m4", "m4"},	{"bc", "bc"},	    {"perl", "perl"},
-		{"gzip", "gzip"},     {"tar", "tar"},	{"xz", "xz-utils"},
+		{"make", "make"},   {"gcc", "gcc"}, {"ld", "binutils"}, {"flex", "flex"},
+		{"bison", "bison"}, {"m4", "m4"},   {"bc", "bc"},	{"perl", "perl"},
+		{"gzip", "gzip"},   {"tar", "tar"}, {"xz", "xz-utils"},
 	};
 	char missing[256] = "", packages[256] = "", path[PATH_MAX];
 
@@ -149,8 +148,7 @@ static int require_room(struct lab *lab, uint64_t bytes)
 }
 
 /* The directory of the objects, below the cache's. Every tree has one of its own. */
-static void name_dir(const struct build_spec *spec, const char *tree, char *dir,
-		     size_t bytes)
+static void name_dir(const struct build_spec *spec, const char *tree, char *dir, size_t bytes)
 {
 	if (spec->source)
 		snprintf(dir, bytes, "build/%s-%016" PRIx64, built_name(spec),
@@ -273,22 +271,10 @@ static int make(struct build *b, const char *target)
 {
 	char jobs[16], objects[PATH_MAX + 8], fault[384], reason[64] = "";
 	/* Variables of whoever calls would change what is built. */
-	const char *const argv[] = {"env",
-				    "-u",
-				    "MAKEFLAGS",
-				    "-u",
-				    "MAKELEVEL",
-				    "-u",
-				    "KBUILD_OUTPUT",
-				    "-u",
-				    "KCONFIG_CONFIG",
-				    "make",
-				    "ARCH=x86_64",
-				    "CROSS_COMPILE=",
-				    objects,
-				    jobs,
-				    target,
-				    NULL};
+	const char *const argv[] = {
+		"env",		 "-u", "MAKEFLAGS",	 "-u",	 "MAKELEVEL",	"-u",
+		"KBUILD_OUTPUT", "-u", "KCONFIG_CONFIG", "make", "ARCH=x86_64", "CROSS_COMPILE=",
+		objects,	 jobs, target,		 NULL};
 	struct text out, said;
 	const struct tool_ears ears = {&out, &said, heard, b};
 	int err, told;
@@ -326,8 +312,7 @@ static int configure(struct build *b)
 	lab_progress(b->lab, "%s: configuring", built_name(b->spec));
 	text_init(&was, b->lab->mem);
 	same = !read_file(b, FRAGMENT, &was) &&
-	       !strcmp(text_string(&was), text_string(&b->fragment)) &&
-	       is_there(b->dir, ".config");
+	       !strcmp(text_string(&was), text_string(&b->fragment)) && is_there(b->dir, ".config");
 	text_destroy(&was);
 	if (!same) {
 		snprintf(path, sizeof(path), "%s/" FRAGMENT, b->dir);

@@ -6,15 +6,15 @@
  *	own, own-debug		a tree of the user's
  *
  * Each is tinyconfig with what the lab asks of a kernel (kernel/lab.config), and with what finds
- * mistakes in locking (kernel/lab-debug.config) for those called debug. It is built outside its source, in
- * DIR/build, which stays: the next build compiles what was changed. Whatever a build ends with, the
- * kernel of that name in the cache is whole, the new one or the old one.
+ * mistakes in locking (kernel/lab-debug.config) for those called debug. It is built outside its
+ * source, in DIR/build, which stays: the next build compiles what was changed. Whatever a build
+ * ends with, the kernel of that name in the cache is whole, the new one or the old one.
  *
  *	err = build_require(&lab, &spec);		// before anything is fetched or written
  *	err = build_kernel(&lab, &spec, &kernel, told);
  *
- * Locks: a build's directory has one of its own, held while it is built in; the cache's is held only
- * while the kernel is put there.
+ * Locks: a build's directory has one of its own, held while it is built in; the cache's is held
+ * only while the kernel is put there.
  */
 #ifndef SP_KERNEL_BUILD_H
 #define SP_KERNEL_BUILD_H
@@ -23,7 +23,8 @@
 
 struct build_spec {
 	const char *source; /* a tree of the user's; NULL: Debian's */
-	const char *output; /* a directory that also gets vmlinuz-RELEASE and config-RELEASE; or NULL */
+	const char *
+		output; /* a directory that also gets vmlinuz-RELEASE and config-RELEASE; or NULL */
 	bool debug;
 };
 
@@ -39,8 +40,8 @@ int build_kernel(struct lab *lab, const struct build_spec *spec, struct cached_k
 		 void (*told)(const char *)) SP_MUST_CHECK;
 
 /*
- * The options that `wanted` sets and `config` has not, or otherwise, separated by blanks; "" when all are
- * met. What does not fit is left out.
+ * The options that `wanted` sets and `config` has not, or otherwise, separated by blanks; "" when
+ * all are met. What does not fit is left out.
  */
 void config_unmet(const char *wanted, const char *config, char *list, size_t bytes);
 

@@ -12,10 +12,10 @@
 #include "tool.h"
 
 #define PACKAGE "linux-source-"
-/* A tree has drivers for everything: half of its bytes. Their Kconfig files and makefiles must stay. */
-#define UNUSED                                                                                \
-	"--exclude=*/drivers/gpu/*.[ch]", "--exclude=*/drivers/net/*.[ch]",                    \
-		"--exclude=*/drivers/media/*.[ch]", "--exclude=*/sound/*.[ch]",               \
+/* Drivers are half of a tree. Their Kconfig files and makefiles must stay. */
+#define UNUSED                                                                  \
+	"--exclude=*/drivers/gpu/*.[ch]", "--exclude=*/drivers/net/*.[ch]",     \
+		"--exclude=*/drivers/media/*.[ch]", "--exclude=*/sound/*.[ch]", \
 		"--exclude=*/Documentation/*.rst"
 
 /* The last of those that are known by name. */

@@ -5,8 +5,8 @@
  *	DIR/source/7.2/version	the package's
  *	DIR/source/7.2/linux	the tree, without the parts that no guest has a use for
  *
- * It comes from the Debian archive as kernels do (fetch.h), verified by apt, and appears whole, by a
- * rename, or not at all. Nothing is built in it (kernel_build.h).
+ * It comes from the Debian archive as kernels do (fetch.h), verified by apt, and appears whole, by
+ * a rename, or not at all. Nothing is built in it (kernel_build.h).
  *
  *	err = kernel_source(&lab, &source);
  *

@@ -25,8 +25,8 @@ int tool_require(struct lab *lab, const char *name, const char *package, char *p
 		 size_t bytes) SP_MUST_CHECK;
 
 /*
- * Standard input, output and error of the new process; -1 is /dev/null. Other descriptors are closed
- * but those of keep[], which end with -1.
+ * Standard input, output and error of the new process; -1 is /dev/null. Other descriptors are
+ * closed but those of keep[], which end with -1.
  */
 struct tool_files {
 	int in, out, err;
@@ -47,8 +47,8 @@ struct tool_ears {
 
 /*
  * Runs it to its end, in `dir` where that is not NULL. -EIO when it failed, with its last words in
- * lab->msg; -EINTR when it was stopped: it was asked to end, with all that it started, had a second to
- * put away what is half done, and was killed then.
+ * lab->msg; -EINTR when it was stopped: it was asked to end, with all that it started, had a second
+ * to put away what is half done, and was killed then.
  */
 int tool_hear(struct lab *lab, const char *const argv[], const char *dir,
 	      const struct tool_ears *ears) SP_MUST_CHECK;

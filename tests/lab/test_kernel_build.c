@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernels of one's own: what must be there before anything starts, and what a configuration lacks. Builds
- * themselves, with a make that takes no time, are in tests/cli/vm-bad-input.sh.
+ * Kernels of one's own: what must be there before anything starts, and what a configuration lacks.
+ * Builds themselves, with a make that takes no time, are in tests/cli/vm-bad-input.sh.
  */
 #include "lab_fixture.h"
 
@@ -28,7 +28,8 @@ static void test_names(void **state)
 
 static void test_unmet(void **state)
 {
-	static const char wanted[] = "# CONFIG_A is a comment\nCONFIG_A=y\nCONFIG_B=y\n\nCONFIG_C=64";
+	static const char wanted[] =
+		"# CONFIG_A is a comment\nCONFIG_A=y\nCONFIG_B=y\n\nCONFIG_C=64";
 	char list[64];
 
 	(void)state;
@@ -37,7 +38,8 @@ static void test_unmet(void **state)
 	/* The first line, a line that begins alike, another value, an option that is off. */
 	config_unmet(wanted, "CONFIG_A=y\nCONFIG_B=yes\nCONFIG_C=6\n", list, sizeof(list));
 	assert_string_equal(list, "CONFIG_B CONFIG_C");
-	config_unmet(wanted, "# CONFIG_A is not set\nXCONFIG_B=y\nCONFIG_C=64\n", list, sizeof(list));
+	config_unmet(wanted, "# CONFIG_A is not set\nXCONFIG_B=y\nCONFIG_C=64\n", list,
+		     sizeof(list));
 	assert_string_equal(list, "CONFIG_A CONFIG_B");
 	config_unmet(wanted, "", list, sizeof(list));
 	assert_string_equal(list, "CONFIG_A CONFIG_B CONFIG_C");
@@ -97,9 +99,10 @@ static void test_tools(void **state)
 	plant(bin, "flex", "#!/bin/sh\n");
 	assert_int_equal(setenv("PATH", bin, 1), 0);
 	assert_int_equal(build_require(&f->lab, &spec), -ENOENT);
-	assert_string_equal(f->lab.msg,
-			    "to build a kernel, missing: ld bison m4 bc perl gzip tar xz libelf.h; with "
-			    "Debian: apt-get install binutils bison m4 bc perl gzip tar xz-utils libelf-dev");
+	assert_string_equal(
+		f->lab.msg,
+		"to build a kernel, missing: ld bison m4 bc perl gzip tar xz libelf.h; with "
+		"Debian: apt-get install binutils bison m4 bc perl gzip tar xz-utils libelf-dev");
 }
 
 static void test_source(void **state)
@@ -137,9 +140,11 @@ static void test_fetched(void **state)
 	      "*indextargets*) echo 'Debian|main|http://archive.invalid/debian/' ;;\n"
 	      "*download*) echo \"${!#}\" > a.deb ;;\nesac\n");
 	plant(bin, "apt-cache",
-	      "#!/bin/bash\nprintf 'Package: %s\\nVersion: 7.2.99-1\\nDepends: xz-utils\\n' \"${!#}\"\n");
+	      "#!/bin/bash\nprintf 'Package: %s\\nVersion: 7.2.99-1\\nDepends: xz-utils\\n' "
+	      "\"${!#}\"\n");
 	plant(bin, "dpkg-deb",
-	      "#!/bin/bash\nmkdir -p \"$3/usr/src\"; cp \"$2\" \"$3/usr/src/linux-source-7.2.tar.xz\"\n");
+	      "#!/bin/bash\nmkdir -p \"$3/usr/src\"; cp \"$2\" "
+	      "\"$3/usr/src/linux-source-7.2.tar.xz\"\n");
 	plant(bin, "tar", "#!/bin/bash\ncp \"$2\" Makefile\n");
 	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", bin);
 	assert_int_equal(setenv("PATH", path, 1), 0);
