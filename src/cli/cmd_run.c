@@ -353,8 +353,11 @@ int cmd_run(int argc, char **argv)
 			 "output");
 		return EXIT_USAGE;
 	}
-	/* One operation may take for ever, such as a scan of many passes: nothing it found is worth
-	 * waiting for. */
-	catch_interrupts(a.options.kernel ? 5000 : 500);
+	/*
+	 * One operation may take for ever, such as a scan of many passes: nothing it found is worth
+	 * waiting for. A kernel's waits end when they are told to; one that does not is a hung process,
+	 * and then the knobs' guard, which outlives this one, puts them back.
+	 */
+	catch_interrupts(a.options.kernel ? 900 : 500);
 	return run_files(a.paths, a.nr_paths, &a.options);
 }
