@@ -452,6 +452,22 @@ static void gen_head(struct gen *g, struct ctext *head)
 
 static void gen_needs(struct gen *g, struct ctext *needs)
 {
+	const struct scenario_need *kills = g->scenario->kills;
+
+	if (kills) {
+		ctext_put(needs, "\tif (");
+		if (!linux_range_is_all(&kills->kernels)) {
+			ctext_clear(&g->code);
+			gen_condition(g, &kills->kernels);
+			ctext_put(needs, "%s && ", ctext_string(&g->code));
+		}
+		ctext_put(needs, "(argc != 2 || strcmp(argv[1], \"--may-kill\"))) {\n"
+				 "\t\tprintf(\"skipped: this kills the kernel; to run it all the same: "
+				 "%%s --may-kill\\n\", argv[0]);\n\t\treturn 3;\n\t}\n");
+		helpers_use(&g->helpers, "kills");
+	} else {
+		helpers_use(&g->helpers, "lets_live");
+	}
 	for (const struct scenario_need *need = g->scenario->needs; need; need = need->next) {
 		ctext_clear(&g->code);
 		gen_condition(g, &need->kernels);
@@ -475,9 +491,13 @@ static void gen_machine(struct gen *g)
 	if (machine->thp == SP_THP_NEVER && helpers_is_used(&g->helpers, "thp"))
 		gen_refuse(g, NULL, EXPORT_NO_KERNEL, "huge pages are asked for where there are to be none");
 	if (machine->nr_nodes > 1) {
-		gen_put(g, "need_nodes(%u)", machine->nr_nodes);
+		gen_put(g, "need_nodes(%u)", machine->nr_nodes - machine->nr_movable_nodes);
 		gen_end(g);
 		helpers_use(&g->helpers, "nodes");
+	}
+	for (uint32_t i = 0; i < machine->nr_movable_nodes; i++) {
+		gen_put(g, "need_movable(%u)", machine->nr_nodes - machine->nr_movable_nodes + i);
+		gen_end(g);
 	}
 	if (helpers_is_used(&g->helpers, "thp") || machine->thp == SP_THP_ALWAYS) {
 		gen_put(g, "need_huge_pages(\"[%s]\")", machine->thp == SP_THP_ALWAYS ? "always" : "madvise");
@@ -520,7 +540,7 @@ static bool uses_name(const char *code, const char *name)
 
 static void assemble(struct gen *g, struct ctext *head, struct ctext *out)
 {
-	struct ctext scenario, members, needs, next, limit;
+	struct ctext scenario, members, needs, next, limit, movable;
 	struct helpers_parts parts = { .head = ctext_string(head), .bases = ctext_string(&g->bases) };
 
 	ctext_init(&scenario, g->mem);
@@ -528,6 +548,7 @@ static void assemble(struct gen *g, struct ctext *head, struct ctext *out)
 	ctext_init(&needs, g->mem);
 	ctext_init(&next, g->mem);
 	ctext_init(&limit, g->mem);
+	ctext_init(&movable, g->mem);
 	ctext_put(&scenario, "static void scenario(void)\n{\n");
 	gen_declare(g, &scenario);
 	ctext_put(&scenario, "\n%s}\n", ctext_string(&g->body));
@@ -536,6 +557,9 @@ static void assemble(struct gen *g, struct ctext *head, struct ctext *out)
 	ctext_put(&next, "\tstatic long next = 0x%" PRIx64 ";\n", g->next_window);
 	ctext_put(&limit, "#define MAP_LIMIT %u\n", g->scenario->machine.max_map_count);
 	parts.map_limit = ctext_string(&limit);
+	ctext_put(&movable, "#define FIRST_MOVABLE %u\n\n",
+		  g->scenario->machine.nr_nodes - g->scenario->machine.nr_movable_nodes);
+	parts.first_movable = ctext_string(&movable);
 	parts.scenario = ctext_string(&scenario);
 	parts.windows = ctext_string(&members);
 	parts.needs = ctext_string(&needs);
@@ -546,13 +570,14 @@ static void assemble(struct gen *g, struct ctext *head, struct ctext *out)
 		helpers_use(&g->helpers, "now_ms");
 	helpers_use(&g->helpers, g->scenario->broken & (1u << SP_STRATEGY_FULL) ? "must_fail_here" : "may_not_fail");
 	helpers_write(&g->helpers, &parts, out);
-	if (scenario.err || members.err || needs.err || next.err || limit.err)
+	if (scenario.err || members.err || needs.err || next.err || limit.err || movable.err)
 		out->err = -ENOMEM;
 	ctext_destroy(&scenario);
 	ctext_destroy(&members);
 	ctext_destroy(&needs);
 	ctext_destroy(&next);
 	ctext_destroy(&limit);
+	ctext_destroy(&movable);
 }
 
 static int generate(struct gen *g, struct ctext *out)

@@ -40,7 +40,7 @@ static void gen_protection(struct gen *g, int protection)
 	gen_flags(g, protection, names, "PROT_NONE");
 }
 
-static const char *advice_name(int advice)
+static void gen_advice(struct gen *g, int advice)
 {
 	static const struct flag_name names[] = {
 		{ SP_MADV_MERGEABLE, "MADV_MERGEABLE" },
@@ -54,13 +54,14 @@ static const char *advice_name(int advice)
 		{ SP_MADV_NOHUGEPAGE, "MADV_NOHUGEPAGE" },
 		{ SP_MADV_WIPEONFORK, "MADV_WIPEONFORK" },
 		{ SP_MADV_KEEPONFORK, "MADV_KEEPONFORK" },
-		{ 0, NULL },
 	};
 
-	for (const struct flag_name *n = names; n->name; n++)
-		if (n->flag == advice)
-			return n->name;
-	return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].flag == advice) {
+			gen_put(g, "%s", names[i].name);
+			return;
+		}
+	gen_put(g, "%d", advice);
 }
 
 /* ---- Windows, map ------------------------------------------------------------------- */
@@ -279,6 +280,15 @@ static void gen_span_call(struct gen *g, const struct stmt *s)
 		{ OP_MUNLOCK, "SYS_munlock" },
 	};
 
+	if (s->op == OP_MADVISE && s->number == SP_MADV_SOFT_OFFLINE) {
+		gen_put(g, "soft_offline(");
+		gen_process(g, s->range);
+		gen_put(g, ", ");
+		gen_span(g, s->range);
+		gen_put(g, ")");
+		gen_outcome(g, s, false);
+		return;
+	}
 	gen_put(g, "sys(");
 	gen_process(g, s->range);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -288,10 +298,9 @@ static void gen_span_call(struct gen *g, const struct stmt *s)
 	if (s->op == OP_MPROTECT) {
 		gen_put(g, ", ");
 		gen_protection(g, s->number);
-	} else if (s->op == OP_MADVISE && advice_name(s->number)) {
-		gen_put(g, ", %s", advice_name(s->number));
 	} else if (s->op == OP_MADVISE) {
-		gen_put(g, ", %d", s->number);
+		gen_put(g, ", ");
+		gen_advice(g, s->number);
 	}
 	gen_put(g, ")");
 	gen_outcome(g, s, false);

@@ -249,6 +249,14 @@ bool gen_work(struct gen *g, const struct stmt *s)
 		gen_put(g, "compact()");
 		gen_outcome(g, s, true);
 		return true;
+	case OP_OFFLINE:
+	case OP_ONLINE:
+		gen_begin(g, s);
+		gen_put(g, "%s(", s->op == OP_OFFLINE ? "offline" : "online");
+		gen_value(g, s->value[0]);
+		gen_put(g, ")");
+		gen_outcome(g, s, false);
+		return true;
 	case OP_HOLD:
 		gen_hold(g, s);
 		return true;

@@ -29,7 +29,8 @@
 	X(bases)         \
 	X(scenario)      \
 	X(needs)         \
-	X(map_limit)
+	X(map_limit)     \
+	X(first_movable)
 
 struct helpers_parts {
 #define HELPERS_PART(name) const char *name;
