@@ -246,9 +246,18 @@ full_disk()
 		bash env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm run --kernel 6.12 good.scn &&
 		diff -u - .err <<< "samepage: vm: $dir/small: the guest's image cannot be written: No space left on device"
 }
+no_room_to_build()
+{
+	status 2 unshare --mount bash -c 'mkdir -p small && mount -t tmpfs -o size=64m none small &&
+		SAMEPAGE_CACHE=$PWD/small exec "$@"' \
+		bash env PATH="$dir/bin:$PATH" "$SAMEPAGE" vm build-kernel --source ./tree &&
+		grep -q "^samepage: vm: $dir/small: no room: a build takes 1000 MiB there, and 6[0-9] MiB are free$" .err
+}
 if [ "$(id -u)" = 0 ] && unshare --mount true 2> "$dir/.said"; then
 	check "a full disk" full_disk
+	check "a disk too small for a build" no_room_to_build
 else
 	skip "a full disk" "only root can make a small one"
+	skip "a disk too small for a build" "only root can make a small one"
 fi
 finish
