@@ -63,6 +63,7 @@ static void leave_out(struct diff *diff)
 			if (!need)
 				continue;
 			s->verdict = DIFF_LACKS;
+			s->settled = true;
 			snprintf(s->why, sizeof(s->why), "line %u: %.400s", need->line, need->text);
 		}
 	}
@@ -85,21 +86,14 @@ static bool run_engine(struct diff *diff)
 	return !interrupted();
 }
 
-static bool report(struct diff *diff)
+static bool report(struct diff *diff, struct diff_file *file)
 {
-	for (unsigned int i = 0; i < diff->nr_files; i++) {
-		if (!diff_compare(diff, &diff->files[i])) {
-			complain("out of memory");
-			return false;
-		}
-		for (unsigned int side = 1; side < diff->nr_sides; side++)
-			diff->exit_status = worse_exit_status(diff->exit_status,
-							      diff_exit_status(&diff->files[i].sides[side]));
-		if (!diff->json)
-			diff_print_people(diff, &diff->files[i]);
-	}
-	if (diff->json)
-		diff_print_json(diff);
+	if (!diff_compare(diff, file))
+		return false;
+	for (unsigned int side = 1; side < diff->nr_sides; side++)
+		diff->exit_status = worse_exit_status(diff->exit_status, diff_exit_status(&file->sides[side]));
+	if (!diff->json)
+		diff_print_people(diff, file);
 	return true;
 }
 
@@ -120,7 +114,7 @@ static bool run_kernels(struct diff *diff, const struct arguments *a, struct lab
 	leave_out(diff);
 	if (!run_engine(diff))
 		return false;
-	if (!diff_run_guests(diff, lab))
+	if (!diff_run_guests(diff, lab, report))
 		return true;
 	if (!interrupted())
 		complain("diff: %s", lab->msg);
@@ -136,8 +130,10 @@ static int run(struct arguments *a)
 
 	if (!vm_open_lab(&lab, &mem))
 		return EXIT_USAGE;
-	good = run_kernels(diff, a, &lab) && report(diff);
-	if (good && !diff->json)
+	good = run_kernels(diff, a, &lab);
+	if (good && diff->json)
+		diff_print_json(diff);
+	else if (good)
 		diff_each_bad_guest(diff, diff_print_guest);
 	if (interrupted())
 		complain("interrupted");

@@ -40,8 +40,10 @@ const char *diff_verdict_name(enum diff_verdict verdict);
 
 /* What a run of one file left behind. */
 struct diff_side {
-	char *lines;     /* NUL-ended; reading cuts them. NULL: there are none */
-	bool begun, ended;
+	char *text;      /* all of it; the rest points into it */
+	char *lines;     /* the steps, NUL-ended; reading cuts them. NULL: there are none */
+	bool ended;      /* the run came to its end */
+	bool settled;    /* nothing more will come */
 	int status;      /* of samepage run, when it ended */
 	char *end;       /* "held", "cannot run here: ..." */
 	char *failures;  /* each ended by a newline; "" or NULL: none */
@@ -84,14 +86,19 @@ struct diff {
 	uint64_t silence_ns;           /* that a guest may take for one operation */
 	const char *append;
 	bool json, all;
+	unsigned int nr_reported; /* files, from the first on */
 	int exit_status;
 	struct diff_guest *guests;     /* all that were started, newest first */
 };
 
 /* ---- diff_guests.c ---- */
 
-/* Runs what the kernels can run. 0, or -errno with lab->msg; -EINTR when interrupted. */
-int diff_run_guests(struct diff *diff, struct lab *lab) SP_MUST_CHECK;
+/*
+ * Runs what the kernels can run, and has each file reported as soon as nothing more will come of it
+ * and of those before it. 0, or -errno with lab->msg; -EINTR when interrupted.
+ */
+int diff_run_guests(struct diff *diff, struct lab *lab, bool (*report)(struct diff *, struct diff_file *))
+	SP_MUST_CHECK;
 void diff_guests_destroy(struct diff *diff);
 /* Calls fn for each guest whose kernel complained, died or hung. */
 void diff_each_bad_guest(const struct diff *diff, void (*fn)(const struct qemu *guest));
@@ -102,6 +109,8 @@ void diff_each_bad_guest(const struct diff *diff, void (*fn)(const struct qemu *
 bool diff_run_engine(struct diff_file *file);
 /* Fills verdicts and operations of a file of which all sides are there. */
 bool diff_compare(struct diff *diff, struct diff_file *file);
+/* Splits side->text, as samepage run --steps=lines wrote it, but for its first line. */
+void diff_take_text(struct diff_side *side);
 void diff_file_destroy(struct diff_file *file, unsigned int nr_sides);
 int diff_exit_status(const struct diff_side *side);
 

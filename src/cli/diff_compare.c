@@ -70,7 +70,7 @@ bool diff_run_engine(struct diff_file *file)
 	struct scenario_result *result;
 	struct steps steps;
 	size_t size;
-	FILE *out = open_memstream(&side->lines, &size);
+	FILE *out = open_memstream(&side->text, &size);
 	int err;
 
 	if (!out)
@@ -91,12 +91,45 @@ bool diff_run_engine(struct diff_file *file)
 	progress_line("%s", "");
 	if (err)
 		return false;
-	side->begun = side->ended = true;
+	side->lines = side->text;
+	side->ended = side->settled = true;
 	side->status = scenario_verdict_exit_status(result->verdict);
 	side->failures = failures_text(result);
 	side->end = strdup(*result->error ? result->error : scenario_verdict_text(result->verdict));
 	scenario_result_destroy(result);
 	return side->failures && side->end;
+}
+
+/* ---- A kernel ---- */
+
+/* Behind the lines that begin with one of these letters, where the text ends or another one begins. */
+static char *skip_lines(char *at, const char *letters)
+{
+	while (*at && strchr(letters, *at)) {
+		char *newline = strchr(at, '\n');
+
+		at = newline ? newline + 1 : at + strlen(at);
+	}
+	return at;
+}
+
+void diff_take_text(struct diff_side *side)
+{
+	char *failures = skip_lines(side->text, "@=-;");
+	char *end = skip_lines(failures, "!");
+	char *newline = strchr(end, '\n');
+
+	side->lines = side->text;
+	if (*end == '.' && newline) {
+		*newline = '\0';
+		side->ended = true;
+		side->status = atoi(end + 2);
+		side->end = end + 2 + strspn(end + 2, "0123456789 ");
+	}
+	if (*failures == '!')
+		side->failures = strndup(failures, (size_t)(end - failures));
+	*end = '\0';
+	*failures = '\0';
 }
 
 /* ---- Side by side ---- */
@@ -335,8 +368,9 @@ void diff_file_destroy(struct diff_file *file, unsigned int nr_sides)
 		free_operation(op, nr_sides);
 	}
 	scenario_destroy(file->scenario);
-	/* The other sides' texts are their guests'. */
-	free(file->sides[0].lines);
-	free(file->sides[0].failures);
+	for (unsigned int side = 0; side < nr_sides; side++) {
+		free(file->sides[side].text);
+		free(file->sides[side].failures);
+	}
 	free(file->sides[0].end);
 }

@@ -24,7 +24,10 @@ struct diff_guest {
 	struct qemu vm;
 	unsigned int side;
 	unsigned int *files, nr_files, nr_begun;
-	size_t nr_heard; /* bytes of output */
+	size_t nr_heard;     /* bytes of output, when it was last given more time */
+	size_t nr_read;      /* bytes of whole lines that were read */
+	size_t begin;        /* where the text of the last file that has begun is */
+	bool in_file;        /* it has not ended */
 };
 
 /* ---- Starting ---- */
@@ -104,96 +107,85 @@ static struct diff_guest *add_guest(struct diff *diff, unsigned int side, unsign
 
 /* ---- What it said ---- */
 
-/* The line at *at, cut out; NULL when no whole one is left. */
-static char *take_line(char **at)
+/* Behind the newline of the line at `at`; NULL when it has none yet. */
+static const char *line_end(const char *at)
 {
-	char *line = *at, *newline = line ? strchr(line, '\n') : NULL;
+	const char *newline = strchr(at, '\n');
 
-	if (!newline)
-		return NULL;
-	*newline = '\0';
-	*at = newline + 1;
-	return line;
+	return newline ? newline + 1 : NULL;
 }
 
-static bool is_step(char first)
+static struct diff_side *side_of(struct diff *diff, const struct diff_guest *g, unsigned int i)
 {
-	return first && strchr("@=-;", first);
+	return &diff->files[g->files[i]].sides[g->side];
 }
 
-/*
- * One file's part: steps, failures ("! TEXT"), the end (". STATUS TEXT"). The text is taken as it
- * is, so that the steps are cut off by a NUL where they end.
- */
-static void take_file(struct diff_side *side, char **at)
+static bool take_file(struct diff *diff, struct diff_guest *g, const char *from, size_t bytes)
 {
-	char *end;
+	struct diff_side *side = side_of(diff, g, g->nr_begun - 1);
 
-	side->begun = true;
-	side->lines = *at;
-	while (is_step(**at)) {
-		char *newline = strchr(*at, '\n');
+	side->text = strndup(from, bytes);
+	if (!side->text)
+		return false;
+	side->guest = &g->vm;
+	diff_take_text(side);
+	return true;
+}
 
-		/* Half a line is no step, and nothing follows it. */
-		*at = newline ? newline + 1 : *at + strlen(*at);
-	}
-	end = *at;
-	if (*end == '!') {
-		side->failures = end + 2;
-		while (*end == '!') {
-			char *newline = strchr(end, '\n');
+/* What it said since the last time: beginnings ("# FILE"), and files that have ended (". ..."). */
+static bool take_output(struct diff *diff, struct diff_guest *g)
+{
+	const char *text = text_string(&g->vm.output), *at = text + g->nr_read, *end;
 
-			if (!newline)
-				return;
-			end = newline + 1;
+	for (; (end = line_end(at)); at = end) {
+		if (*at == '#' && g->nr_begun < g->nr_files) {
+			g->nr_begun++;
+			g->begin = (size_t)(end - text);
+			g->in_file = true;
+		} else if (*at == '.' && g->in_file) {
+			if (!take_file(diff, g, text + g->begin, (size_t)(end - text) - g->begin))
+				return false;
+			side_of(diff, g, g->nr_begun - 1)->settled = true;
+			g->in_file = false;
 		}
-		*at = end;
 	}
-	if (*end == '.' && (end = take_line(at))) {
-		side->ended = true;
-		side->status = atoi(end + 2);
-		side->end = strchr(end + 2, ' ');
-		side->end = side->end ? side->end + 1 : end + 1;
-		*end = '\0';
-	}
-	/* Failures end where the end began; steps, where the failures did. */
-	if (side->failures)
-		side->failures[-2] = '\0';
+	g->nr_read = (size_t)(at - text);
+	return true;
 }
 
-/* Which of its files have begun, and what it said of each. */
-static void take_output(struct diff *diff, struct diff_guest *g)
+static void tell_end(struct diff_side *side, struct qemu *vm, enum diff_verdict verdict)
 {
-	char *at = g->vm.output.data;
+	side->verdict = verdict;
+	side->settled = true;
+	side->guest = vm;
+	if (vm->end == GUEST_done)
+		snprintf(side->why, sizeof(side->why), "samepage ended in the guest (status %d)%s%.400s",
+			 vm->exit_status, vm->errors.bytes ? ": " : "", text_string(&vm->errors));
+	else
+		snprintf(side->why, sizeof(side->why), "the guest %s%s: %.400s",
+			 vm->end == GUEST_unfit ? "is " : "", guest_end_name(vm->end), vm->why);
+	side->why[strcspn(side->why, "\n")] = '\0';
+}
 
-	g->nr_begun = 0;
-	while (at && *at && g->nr_begun < g->nr_files) {
-		if (*at != '#') {
-			if (!take_line(&at))
-				break;
-			continue;
-		}
-		if (!take_line(&at))
-			break;
-		take_file(&diff->files[g->files[g->nr_begun++]].sides[g->side], &at);
-	}
-	for (unsigned int i = 0; i < g->nr_files; i++) {
-		struct diff_side *side = &diff->files[g->files[i]].sides[g->side];
+/* Another guest can go on where this one ended. */
+static bool is_followed(const struct diff_guest *g)
+{
+	return g->nr_begun && g->nr_begun < g->nr_files && g->vm.end != GUEST_unfit;
+}
 
-		side->guest = &g->vm;
-		side->verdict = DIFF_SAME;
-		if (side->ended)
-			continue;
-		side->verdict = i < g->nr_begun ? DIFF_DIED : DIFF_LOST;
-		if (g->vm.end == GUEST_done)
-			snprintf(side->why, sizeof(side->why), "samepage ended in the guest (status %d)%s%.400s",
-				 g->vm.exit_status, g->vm.errors.bytes ? ": " : "",
-				 text_string(&g->vm.errors));
-		else
-			snprintf(side->why, sizeof(side->why), "the guest %s%s: %.400s",
-				 g->vm.end == GUEST_unfit ? "is " : "", guest_end_name(g->vm.end), g->vm.why);
-		side->why[strcspn(side->why, "\n")] = '\0';
+/* It is gone. The file that it was at is told, and those after it if nobody will run them. */
+static bool take_end(struct diff *diff, struct diff_guest *g)
+{
+	if (!take_output(diff, g))
+		return false;
+	if (g->in_file) {
+		if (!take_file(diff, g, text_string(&g->vm.output) + g->begin, g->vm.output.bytes - g->begin))
+			return false;
+		tell_end(side_of(diff, g, g->nr_begun - 1), &g->vm, DIFF_DIED);
 	}
+	for (unsigned int i = g->nr_begun; i < g->nr_files && !is_followed(g); i++)
+		tell_end(side_of(diff, g, i), &g->vm, DIFF_LOST);
+	return true;
 }
 
 /* ---- All of them ---- */
@@ -207,19 +199,6 @@ static void extend(const struct diff *diff, struct diff_guest *g)
 	g->vm.limit_ns = clock_measure_ns() - g->vm.start_ns + diff->silence_ns;
 }
 
-/* How many of its files it has begun, for those who wait. */
-static unsigned int count_begun(const struct diff_guest *g)
-{
-	const char *at = text_string(&g->vm.output);
-	unsigned int nr = *at == '#';
-
-	while ((at = strstr(at, "\n# "))) {
-		at++;
-		nr++;
-	}
-	return nr;
-}
-
 static void show(const struct diff *diff, struct diff_guest *const *running)
 {
 	char text[256] = "";
@@ -231,7 +210,7 @@ static void show(const struct diff *diff, struct diff_guest *const *running)
 		if (!g || at >= sizeof(text))
 			continue;
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %u of %u files, %.0f s",
-				       at ? "; " : "", diff->kernels.list[g->side - 1].name, count_begun(g),
+				       at ? "; " : "", diff->kernels.list[g->side - 1].name, g->nr_begun,
 				       g->nr_files, (double)(clock_measure_ns() - g->vm.start_ns) / 1e9);
 	}
 	progress_line("diff: %s", text);
@@ -244,8 +223,8 @@ static int next_guest(struct diff *diff, struct lab *lab, struct diff_guest **sl
 	unsigned int from = diff->nr_files;
 
 	*slot = NULL;
-	if (old && old->vm.end != GUEST_done && old->vm.end != GUEST_unfit && old->nr_begun)
-		from = old->files[old->nr_begun - 1] + 1;
+	if (old && is_followed(old))
+		from = old->files[old->nr_begun];
 	for (;;) {
 		if (from < diff->nr_files) {
 			struct diff_guest *g = add_guest(diff, old->side, from);
@@ -271,39 +250,64 @@ static int next_guest(struct diff *diff, struct lab *lab, struct diff_guest **sl
 	}
 }
 
-int diff_run_guests(struct diff *diff, struct lab *lab)
+/* Files of which nothing more will come, in their order. */
+static bool report_settled(struct diff *diff, bool (*report)(struct diff *, struct diff_file *))
+{
+	for (; diff->nr_reported < diff->nr_files; diff->nr_reported++) {
+		struct diff_file *file = &diff->files[diff->nr_reported];
+
+		for (unsigned int side = 1; side < diff->nr_sides; side++)
+			if (!file->sides[side].settled)
+				return true;
+		progress_line("%s", "");
+		if (!report(diff, file))
+			return false;
+	}
+	return true;
+}
+
+/* One slot: what came of its guest, and another one when that has ended. */
+static int look_after(struct diff *diff, struct lab *lab, struct diff_guest **slot, unsigned int *side)
+{
+	struct diff_guest *g = *slot;
+
+	if (g && g->vm.pid) {
+		extend(diff, g);
+		return take_output(diff, g) ? 0 : lab_fail(lab, -ENOMEM, "out of memory");
+	}
+	if (g && !take_end(diff, g))
+		return lab_fail(lab, -ENOMEM, "out of memory");
+	return next_guest(diff, lab, slot, side);
+}
+
+int diff_run_guests(struct diff *diff, struct lab *lab, bool (*report)(struct diff *, struct diff_file *))
 {
 	struct diff_guest *running[GUESTS_AT_ONCE] = {NULL};
 	unsigned int side = 1;
-	int err = 0;
 
-	while (!err) {
+	for (;;) {
 		struct qemu *vms[GUESTS_AT_ONCE] = {NULL};
 		bool any = false;
 
-		for (unsigned int i = 0; !err && i < GUESTS_AT_ONCE; i++) {
-			if (running[i] && running[i]->vm.pid)
-				continue;
-			if (running[i])
-				take_output(diff, running[i]);
-			err = next_guest(diff, lab, &running[i], &side);
-		}
 		for (unsigned int i = 0; i < GUESTS_AT_ONCE; i++) {
+			int err = look_after(diff, lab, &running[i], &side);
+
+			if (err)
+				return err;
 			vms[i] = running[i] ? &running[i]->vm : NULL;
 			any |= vms[i] != NULL;
 		}
-		if (err || !any)
+		if (!report_settled(diff, report))
+			return lab_fail(lab, -ENOMEM, "out of memory");
+		if (!any)
 			break;
-		(void)qemu_watch(vms, GUESTS_AT_ONCE, 100);
-		for (unsigned int i = 0; i < GUESTS_AT_ONCE; i++)
-			if (running[i])
-				extend(diff, running[i]);
 		show(diff, running);
+		(void)qemu_watch(vms, GUESTS_AT_ONCE, 100);
 		if (interrupted())
-			err = -EINTR;
+			return -EINTR;
 	}
 	progress_line("%s", "");
-	return err;
+	return 0;
 }
 
 void diff_guests_destroy(struct diff *diff)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -44,8 +45,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	for (unsigned int side = 1; side < diff.nr_sides; side++)
-		free(file.sides[side].lines);
 	diff_file_destroy(&file, diff.nr_sides);
 	return 0;
 }
@@ -60,10 +59,15 @@ static void run(const char *text)
 	assert_true(diff_run_engine(&file));
 	assert_true(file.sides[0].ended);
 	for (unsigned int side = 1; side < diff.nr_sides; side++) {
-		file.sides[side].lines = strdup(file.sides[0].lines);
-		assert_non_null(file.sides[side].lines);
-		file.sides[side].begun = file.sides[side].ended = true;
-		file.sides[side].end = file.sides[0].end;
+		struct diff_side *s = &file.sides[side];
+
+		assert_true(asprintf(&s->text, "%s! t.scn:1: one\n! t.scn:2: two\n. 0 held\n",
+				     file.sides[0].lines) > 0);
+		diff_take_text(s);
+		assert_true(s->ended);
+		assert_string_equal(s->lines, file.sides[0].lines);
+		assert_string_equal(s->failures, "! t.scn:1: one\n! t.scn:2: two\n");
+		assert_string_equal(s->end, "held");
 	}
 }
 
