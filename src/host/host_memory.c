@@ -314,6 +314,8 @@ int host_memory_offline(struct host_memory *memory)
 		err = -WEXITSTATUS(status);
 	else
 		err = ended ? -EINTR : -EBUSY;
+	if (!err && !all_are(memory, "offline"))
+		err = -EBUSY;
 	for (unsigned int i = 0; err && i < memory->nr_blocks; i++)
 		if (block_is(memory, i, "offline") && write_state(memory, i, "online_movable"))
 			break;
