@@ -2,8 +2,8 @@
 /*
  * Memory that goes offline; see host_memory.h.
  *
- * The guard is forked from a program that may have threads, so it calls nothing but system calls; all
- * files that it needs are open before the fork. So is what does the offlining.
+ * The guard is forked from a program that may have threads, so it calls nothing but system calls;
+ * all files that it needs are open before the fork. So is what does the offlining.
  */
 #include "host_memory.h"
 
@@ -247,7 +247,7 @@ out:
 
 /* ---- Offline ---- */
 
-/* What the kernel has moved, and failed to move, since it was booted. Zeroes where it does not count. */
+/* What the kernel has moved, and failed to move, since it was booted; 0 where it does not count. */
 static void count_moved(int64_t *moved, int64_t *failed)
 {
 	static const char path[] = "/proc/vmstat";
@@ -389,15 +389,16 @@ int host_memory_open(struct mem *mem, const char *dir, uint32_t node, struct hos
 	if (!err) {
 		err = start_guard(memory);
 		if (err)
-			fail(msg, msg_bytes, err, "no guard process for the memory of node %u: %s", node,
-			     strerror(-err));
+			fail(msg, msg_bytes, err, "no guard process for the memory of node %u: %s",
+			     node, strerror(-err));
 	}
 	if (!err) {
 		err = host_memory_online(memory);
 		if (err)
-			fail(msg, msg_bytes, err, "the memory of node %u cannot be put online: %s%s", node,
-			     strerror(-err),
-			     err == -EHWPOISON ? "; pages of it were soft-offlined, which only a boot undoes" : "");
+			fail(msg, msg_bytes, err, "the memory of node %u cannot be put online: %s%s",
+			     node, strerror(-err),
+			     err == -EHWPOISON ? "; soft-offlined pages are lost until the next boot"
+					       : "");
 	}
 	if (err) {
 		stop_guard(memory);

@@ -2,23 +2,24 @@
 /*
  * Memory that goes; see offline.h.
  *
- * MEMORY OFFLINE migrates whatever is on a node elsewhere, and then the node is no more. A page that
- * cannot be migrated is tried again for ever, until a signal comes; here once, since nothing else
- * happens meanwhile that could make a difference. So a mapping that no walk reaches (V3) is enough to
- * keep a whole node.
+ * MEMORY OFFLINE migrates whatever is on a node elsewhere, and then the node is no more. A page
+ * that cannot be migrated is tried again for ever, until a signal comes; here once, since nothing
+ * else happens meanwhile that could make a difference. So a mapping that no walk reaches (V3) is
+ * enough to keep a whole node.
  *
- * When the pages are gone, stable nodes whose page was freed are all that still names the node: ksm/
- * drops them now and not when ksmd meets them.
+ * When the pages are gone, stable nodes whose page was freed are all that still names the node:
+ * ksm/ drops them now and not when ksmd meets them.
  *
  * SOFT-OFFLINE migrates one page, and its old frame is never used again: FRAME_RETIRED.
  *
  *	err = vm_offline_node(vm, 2);		// -EBUSY
  *	err = vm_soft_offline(mm, addr, PAGE_SIZE);
  *
- * What is different in Linux: memory goes by blocks, not by nodes; a large folio is moved as one where it can
- * be, and split for soft-offline even when several processes map it; pages of files are moved too (here
- * they are -EBUSY, and -EOPNOTSUPP as in move_pages); a piece that turns out to be zeroes when its folio is
- * split is retired, not just freed; and the node that pages go to follows from distances.
+ * What is different in Linux: memory goes by blocks, not by nodes; a large folio is moved as one
+ * where it can be, and split for soft-offline even when several processes map it; pages of files
+ * are moved too (here they are -EBUSY, and -EOPNOTSUPP as in move_pages); a piece that turns out
+ * to be zeroes when its folio is split is retired, not just freed; and the node that pages go to
+ * follows from distances.
  *
  * Locks: vm_soft_offline() takes mmap_lock for read to find a page; migration its own.
  */
@@ -66,8 +67,8 @@ int vm_offline_node(struct vm *vm, uint32_t nid)
 
 /* ---- Pages ---- */
 
-/* What is mapped at addr, faulted in for reading as get_user_pages() does, which leaves the young bit of
- * what is mapped already alone. */
+/* What is mapped at addr, faulted in for reading as get_user_pages() does, which leaves the young
+ * bit of what is mapped already alone. */
 static int page_in(struct mm *mm, uint64_t addr, pte_t *ret)
 {
 	struct frame *frame;

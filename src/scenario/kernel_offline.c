@@ -3,18 +3,18 @@
  * The running kernel's memory that goes: whole nodes, and single pages for good; see kernel.h.
  *
  * NODES. The last nodes of a scenario, as many as it calls movable, are nodes of the kernel with
- * the same numbers, whose memory is all offline: nobody uses it, so the scenario may. It is online while the
- * scenario runs (host_memory.h, which also puts it back). A kernel is asked for no other memory: what is
- * online has users, and its end is not for a scenario to try out.
+ * the same numbers, whose memory is all offline: nobody uses it, so the scenario may. It is online
+ * while the scenario runs (host_memory.h, which also puts it back). A kernel is asked for no other
+ * memory: what is online has users, and its end is not for a scenario to try out.
  *
- * The kernel never gives up offlining on its own. That it is not going to succeed is concluded when it fails
- * again and again and moves nothing; that is -EBUSY here.
+ * The kernel never gives up offlining on its own. That it is not going to succeed is concluded
+ * when it fails again and again and moves nothing; that is -EBUSY here.
  *
  * PAGES. What MADV_SOFT_OFFLINE takes is gone until the next boot. So it is done in the guests of
  * samepage-vm(1) alone, which end with the scenario: their first process is this program.
  *
- * What is not checked: to which node pages go when theirs goes. Linux prefers the nearest of those that
- * are left, of equally near ones the one that its list for that node has first.
+ * What is not checked: to which node pages go when theirs goes. Linux prefers the nearest of those
+ * that are left, of equally near ones the one that its list for that node has first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,8 @@ int kernel_offline_init(struct backend *b, const struct sp_config *machine)
 	if (nr > ARRAY_SIZE(b->movable))
 		return kernel_cannot(b, "more than %u movable nodes", KERNEL_NR_MOVABLE);
 	for (uint32_t i = 0; i < nr; i++) {
-		int err = host_memory_open(&b->mem, NULL, first + i, &b->movable[i], msg, sizeof(msg));
+		int err = host_memory_open(&b->mem, NULL, first + i, &b->movable[i], msg,
+					   sizeof(msg));
 
 		if (err)
 			return err == -ENOMEM ? err : kernel_cannot(b, "%s", msg);
@@ -93,7 +94,7 @@ int kernel_next_node(const struct backend *b, int node)
 
 /* ---- Pages ---- */
 
-/* The first process is `samepage vm-init`, among whose words may be some that the kernel did not know. */
+/* The first process is `samepage vm-init`; its words may include some that the kernel did not know. */
 static bool is_own_guest(void)
 {
 	char words[512];
