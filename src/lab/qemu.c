@@ -25,6 +25,8 @@
 #define FASTER                                                                               \
 	"lpj=8000000 tsc=reliable no_timer_check mitigations=off cryptomgr.notests audit=0 " \
 	"apparmor=0"
+/* A processor that its host has no time for looks locked up: that is believed after 60 s, not 20. */
+#define PATIENCE     "watchdog_thresh=30"
 #define LINES_BEFORE 4 /* a complaint: what led to it */
 
 const char *guest_end_name(enum guest_end end)
@@ -338,7 +340,7 @@ static void set_words(struct words *w, const char *qemu, const struct qemu_spec 
 	snprintf(w->initrd, sizeof(w->initrd), "/proc/self/fd/%d", spec->initramfs);
 	snprintf(w->append, sizeof(w->append),
 		 "rdinit=" GUEST_COMMAND " console=ttyS0 loglevel=%d oops=panic panic=-1 "
-		 "softlockup_panic=1 nokaslr damon_stat.enabled=N memhp_default_state=offline " FASTER
+		 "softlockup_panic=1 " PATIENCE " nokaslr damon_stat.enabled=N memhp_default_state=offline " FASTER
 		 " LD_LIBRARY_PATH=/lib %s -- vm-init %s",
 		 spec->shell ? 4 : 7, spec->append ? spec->append : "", spec->shell ? "shell" : "run");
 	snprintf(w->console, sizeof(w->console), "file,id=console,path=/proc/self/fd/%d", console);
