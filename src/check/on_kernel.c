@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_session.h"
 #include "shrink.h"
 
 /* Kinds of differences that one kernel has are few; beyond, they are counted, not shrunk. */
@@ -148,18 +149,40 @@ static int run_one(struct on_kernel *k, uint64_t number)
 	return 0;
 }
 
+static int run_all(struct on_kernel *k)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; !err && !k->stop && !k->failed && i < k->o->nr; i++)
+		err = run_one(k, k->o->first + i);
+	return err;
+}
+
 int on_kernel_run(const struct on_kernel_options *o)
 {
 	struct on_kernel *k = calloc(1, sizeof(*k));
+	struct kernel_session *session = NULL;
+	char why[256] = "";
 	int err;
 
 	if (!k)
 		return -ENOMEM;
 	k->o = o;
-	err = versus_create(&kernel_backend, &k->v);
-	for (uint64_t i = 0; !err && !k->stop && !k->failed && i < o->nr; i++)
-		err = run_one(k, o->first + i);
+	/* Before this process grows. */
+	err = kernel_session_open(&session, why, sizeof(why));
+	if (err == BACKEND_CANNOT) {
+		tell(k, &(struct on_kernel_event){.kind = 'c', .number = o->first, .text = why});
+		free(k);
+		return 0;
+	}
+	if (!err)
+		err = versus_create(&kernel_backend, session, &k->v);
+	if (!err)
+		err = run_all(k);
 	versus_destroy(k->v);
+	/* What could not be put back is told like what could not be compared. */
+	if (kernel_session_close(session, why, sizeof(why)))
+		tell(k, &(struct on_kernel_event){.kind = 'c', .number = o->first, .text = why});
 	free(k);
 	return err;
 }

@@ -12,6 +12,7 @@
 
 struct versus {
 	const struct backend_ops *other;
+	struct kernel_session *session;
 	struct trial *trial;
 	struct mem mem;
 	struct observation *kept; /* of the engine; MAX_KEPT of them */
@@ -25,7 +26,8 @@ struct versus {
 	int err;
 };
 
-int versus_create(const struct backend_ops *other, struct versus **ret)
+int versus_create(const struct backend_ops *other, struct kernel_session *session,
+		  struct versus **ret)
 {
 	struct versus *v = calloc(1, sizeof(*v));
 	int err;
@@ -33,6 +35,7 @@ int versus_create(const struct backend_ops *other, struct versus **ret)
 	if (!v)
 		return -ENOMEM;
 	v->other = other;
+	v->session = session;
 	mem_init(&v->mem);
 	v->kept = calloc(MAX_KEPT, sizeof(*v->kept));
 	err = v->kept ? trial_create(&v->trial) : -ENOMEM;
@@ -152,6 +155,7 @@ static int run_on(struct versus *v, const struct scenario *scenario, const struc
 
 	scenario_options_init(&options);
 	options.backend = on;
+	options.session = on == v->other ? v->session : NULL;
 	options.validate = false;
 	options.no_audit = true;
 	options.observe = observe;

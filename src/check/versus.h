@@ -8,7 +8,7 @@
  * the run where nothing can follow from them; where something can, they do, and the sequence counts
  * as compared up to there.
  *
- *	err = versus_create(&kernel_backend, &v);
+ *	err = versus_create(&kernel_backend, session, &v);
  *	err = versus_run(v, &sequence, &outcome);
  *	if (outcome.kind == VERSUS_DIFFERS)
  *		puts(outcome.difference.key) ...
@@ -39,8 +39,9 @@ struct versus_outcome {
 
 struct versus;
 
-/* 0 and *ret, or -ENOMEM. */
-int versus_create(const struct backend_ops *other, struct versus **ret) SP_CHECK;
+/* 0 and *ret, or -ENOMEM. `session` is of the kernel's backend, or NULL. */
+int versus_create(const struct backend_ops *other, struct kernel_session *session,
+		  struct versus **ret) SP_CHECK;
 void versus_destroy(struct versus *v);
 /* For whoever makes and shrinks sequences. */
 struct trial *versus_trial(struct versus *v);

@@ -184,12 +184,24 @@ int agent_fork(struct agent *parent, struct agent **ret)
 	return 0;
 }
 
+/* Wakes up when the process has ended, where this kernel can say so. */
+static void await_end(const struct agent *a, unsigned int wait_ms)
+{
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, a->pid, 0), .events = POLLIN };
+
+	if (ended.fd < 0)
+		return;
+	(void)poll(&ended, 1, (int)wait_ms);
+	close(ended.fd);
+}
+
 /* True when the process is gone, its memory included. */
 static bool reap(struct agent *a, unsigned int wait_ms)
 {
 	uint64_t deadline_ns = clock_measure_ns() + wait_ms * UINT64_C(1000000);
 	struct timespec pause = { 0, 20000 };
 
+	await_end(a, wait_ms);
 	for (;;) {
 		pid_t pid = waitpid(a->pid, NULL, WNOHANG);
 
@@ -240,6 +252,22 @@ int64_t agent_syscall(struct agent *a, long number, const uint64_t args[6])
 
 	memcpy(request.args + 1, args, 6 * sizeof(args[0]));
 	return call(a, &request, -1);
+}
+
+int64_t agent_each(struct agent *a, long number, const struct agent_range *ranges, unsigned int nr,
+		   uint64_t argument)
+{
+	const struct agent_request request = {
+		.order = AGENT_EACH,
+		.nr_bytes = (uint32_t)(nr * sizeof(*ranges)),
+		.args = { (uint64_t)number, argument },
+	};
+
+	if (!nr)
+		return 0;
+	if (nr * sizeof(*ranges) > AGENT_MAX_BYTES)
+		return -E2BIG;
+	return call_with(a, &request, ranges, -1, NULL, 0);
 }
 
 int agent_mmap(struct agent *a, uint64_t addr, uint64_t length, int prot, int flags, int fd,

@@ -51,6 +51,10 @@ struct agent {
 	bool hung, ended;
 };
 
+struct agent_range {
+	uint64_t addr, length;
+};
+
 int agent_start(struct mem *mem, struct agent **ret) SP_MUST_CHECK;
 /* The child's pid is one of the controller's children. */
 int agent_fork(struct agent *parent, struct agent **ret) SP_MUST_CHECK;
@@ -63,6 +67,7 @@ void agent_destroy(struct agent *a);
 
 #define AGENT_ORDERS(X)                                                             \
 	X(SYSCALL)  /* number and six arguments */                                  \
+	X(EACH)     /* number, third argument; ranges: one call for each */         \
 	X(MAP)      /* addr, length, prot, flags, pgoff; a descriptor or none */    \
 	X(READ)     /* addr, length: answers bytes */                               \
 	X(WRITE)    /* addr, bytes */                                               \
@@ -80,6 +85,9 @@ enum agent_order {
 };
 
 int64_t agent_syscall(struct agent *a, long number, const uint64_t args[6]) SP_MUST_CHECK;
+/* The call, with each range and then that argument; what fails is passed over. Returns how many did. */
+int64_t agent_each(struct agent *a, long number, const struct agent_range *ranges, unsigned int nr,
+		   uint64_t argument) SP_MUST_CHECK;
 int agent_mmap(struct agent *a, uint64_t addr, uint64_t length, int prot, int flags, int fd,
 	       uint64_t pgoff) SP_MUST_CHECK;
 int agent_read(struct agent *a, uint64_t addr, void *buf, uint64_t length) SP_MUST_CHECK;

@@ -32,7 +32,7 @@
 #endif
 
 static sigjmp_buf at_fault;
-static uint8_t buffer[AGENT_MAX_BYTES];
+static _Alignas(8) uint8_t buffer[AGENT_MAX_BYTES];
 
 static void on_fault(int sig)
 {
@@ -152,6 +152,17 @@ static long fork_self(int fd, pid_t controller)
 	return 0;
 }
 
+static long each(const struct agent_request *request)
+{
+	const struct agent_range *ranges = (const struct agent_range *)buffer;
+	long nr_failed = 0;
+
+	for (size_t i = 0; i < request->nr_bytes / sizeof(*ranges); i++)
+		nr_failed += syscall((long)request->args[0], ranges[i].addr, ranges[i].length,
+				     request->args[1]) < 0;
+	return nr_failed;
+}
+
 static long serve_one(const struct agent_request *request, int fd, pid_t controller)
 {
 	const uint64_t *args = request->args;
@@ -160,6 +171,8 @@ static long serve_one(const struct agent_request *request, int fd, pid_t control
 	case AGENT_SYSCALL:
 		return result(syscall((long)args[0], args[1], args[2], args[3], args[4], args[5],
 				      args[6]));
+	case AGENT_EACH:
+		return each(request);
 	case AGENT_MAP:
 		return map(args, fd);
 	case AGENT_READ:

@@ -60,7 +60,7 @@ int proc_text_write(const char *path, const char *value)
 	return err;
 }
 
-static int number(const char *text, int64_t *ret)
+int proc_text_number(const char *text, int64_t *ret)
 {
 	char *end;
 
@@ -83,7 +83,7 @@ int proc_text_find(const char *text, const char *name, int64_t *ret)
 		if (!strncmp(text, name, length) && strchr(": \t", text[length]) && text[length]) {
 			text += length;
 			text += strspn(text, ": \t");
-			return number(text, ret);
+			return proc_text_number(text, ret);
 		}
 		text = end ? end + 1 : NULL;
 	}
@@ -95,5 +95,5 @@ int proc_text_value(const char *path, int64_t *ret)
 	char text[64];
 	int err = proc_text_read(path, text, sizeof(text));
 
-	return err ? err : number(text, ret);
+	return err ? err : proc_text_number(text, ret);
 }

@@ -26,6 +26,8 @@ int proc_text_read(const char *path, char *buf, size_t size) SP_MUST_CHECK;
 int proc_text_write(const char *path, const char *value) SP_MUST_CHECK;
 /* -ENOENT: no such line; -EINVAL: its value is no number. */
 int proc_text_find(const char *text, const char *name, int64_t *ret) SP_MUST_CHECK;
+/* A number, or "yes" or "no". -EINVAL: neither. */
+int proc_text_number(const char *text, int64_t *ret) SP_MUST_CHECK;
 /* The number that is all there is in a file. */
 int proc_text_value(const char *path, int64_t *ret) SP_MUST_CHECK;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "ksmd_thread.h"
 
 #define CHANNEL_TTY "/dev/ttyS1"
 #define CONSOLE_TTY "/dev/ttyS0"
@@ -86,21 +88,24 @@ static int write_file(const char *path, const char *value)
 static void mount_all(void)
 {
 	static const struct {
-		const char *type, *dir;
+		const char *type, *dir, *data;
 	} mounts[] = {
-		{"proc", "/proc"},
-		{"sysfs", "/sys"},
-		{"devtmpfs", "/dev"},
-		{"cgroup2", "/sys/fs/cgroup"},
-		{"tmpfs", "/tmp"},
-		{"debugfs", "/sys/kernel/debug"},
-		{"tracefs", "/sys/kernel/tracing"},
+		{"proc", "/proc", NULL},
+		{"sysfs", "/sys", NULL},
+		{"devtmpfs", "/dev", NULL},
+		/* Or every process that is put into a group waits for all processors. */
+		{"cgroup2", "/sys/fs/cgroup", "favordynmods"},
+		{"tmpfs", "/tmp", NULL},
+		{"debugfs", "/sys/kernel/debug", NULL},
+		{"tracefs", "/sys/kernel/tracing", NULL},
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(mounts); i++) {
 		(void)mkdir(mounts[i].dir, 0755);
 		/* What is missed is told by whoever needs it. */
-		(void)mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0, NULL);
+		if (mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0, mounts[i].data) &&
+		    mounts[i].data)
+			(void)mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0, NULL);
 	}
 }
 
@@ -113,6 +118,9 @@ static void set_knobs(void)
 		{"/sys/module/damon_stat/parameters/enabled", "N"},
 		{"/proc/sys/kernel/numa_balancing", "0"},
 		{"/proc/sys/vm/compaction_proactiveness", "0"},
+		/* A fault brings one page: that of its address. */
+		{"/proc/sys/vm/page-cluster", "0"},
+		{"/sys/kernel/debug/fault_around_bytes", "4096"},
 		/* The host waits for no longer than this before it hears of a hung process. */
 		{"/proc/sys/kernel/hung_task_timeout_secs", "20"},
 		{"/proc/sys/kernel/printk", "7 4 1 7"},
@@ -239,6 +247,23 @@ static bool read_args(char *room, size_t bytes, char *argv[ARGS_MAX])
 	return nr > 0;
 }
 
+/*
+ * The command, its processes and ksmd have one processor. Pages that wait in batches of another one
+ * (V18) then do not depend on where somebody happened to run; and an emulated processor takes longer to
+ * wake than most operations of a scenario take.
+ */
+static void keep_to_one_processor(void)
+{
+	pid_t ksmd = ksmd_find();
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	(void)sched_setaffinity(0, sizeof(first), &first);
+	if (ksmd)
+		(void)sched_setaffinity(ksmd, sizeof(first), &first);
+}
+
 static pid_t start_command(const struct guest *g, char *argv[], int out, int err)
 {
 	pid_t pid = fork();
@@ -290,6 +315,7 @@ static void run_command(const struct guest *g)
 
 	if (!read_args(room, sizeof(room), argv) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
 		unfit(g, "the guest's image says no command");
+	keep_to_one_processor();
 	command = start_command(g, argv, out[1], err[1]);
 	close(out[1]);
 	close(err[1]);

@@ -71,8 +71,11 @@ struct backend;         /* one machine */
 struct backend_process;
 struct backend_file;
 
+struct kernel_session;
+
 struct backend_config {
 	struct sp_config machine;
+	struct kernel_session *session; /* of the kernel's backend (kernel_session.h); NULL: its own */
 	sp_trace_fn trace; /* NULL: none */
 	void *trace_arg;
 	sp_audit_fn audit; /* NULL: walks that the kernel makes are not audited */

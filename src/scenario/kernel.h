@@ -10,6 +10,7 @@
  *   kernel_ksmd.c	knobs, and passes of ksmd one by one
  *   kernel_work.c	migration, swap, compaction, references
  *   kernel_offline.c	memory that goes
+ *   kernel_session.c	what several scenarios share
  *
  * WHAT A KERNEL CANNOT DO is BACKEND_CANNOT with a reason in b->reason: walks
  * on command, a swapped page out of nothing. What it
@@ -43,12 +44,32 @@
 #include "host_ksm.h"
 #include "host_memory.h"
 #include "host_page.h"
+#include "kept_file.h"
+#include "kernel_session.h"
 #include "mem.h"
 #include "proc_smaps.h"
 
-struct own_range {
-	uint64_t start, end;
-	bool writable;
+struct kernel_session {
+	struct mem mem;
+	struct host_ksm *ksm;
+	struct host_pages pages;
+	struct host_frames frames; /* closed where the kernel does not show them */
+	struct kept_files files;
+	pid_t owner; /* who opened it: agents, which are its forks, are not */
+	pid_t ksmd;  /* 0: not to be seen */
+	bool has_merge_any; /* prctl(PR_SET_MEMORY_MERGE): Linux 6.4 */
+	bool examined;	    /* nobody else has mergeable memory, as of the last look */
+	uint32_t nr_nodes;
+	bool has_swap;
+	char cgroup[128]; /* the root of version 2; "": none with memory */
+	uint32_t nr_groups; /* made below it, from 1 on */
+	unsigned int nr_naps; /* sleeps differ, or writing one would wake nobody */
+
+	struct agent *first; /* whom processes are forked from */
+	/* What it, and so each of them, needs for itself: private memory. */
+	struct agent_range own[128];
+	unsigned int nr_own;
+	unsigned int nr_own_vmas; /* all of them */
 };
 
 struct backend_process {
@@ -57,17 +78,19 @@ struct backend_process {
 	struct backend_process *next;
 	uint32_t id;            /* from 1, in order of creation */
 	int pagemap_fd, mem_fd;
-	/* What the agent needs for itself, of what is private. */
-	struct own_range own[64];
-	unsigned int nr_own;
-	unsigned int nr_own_vmas; /* all of them */
 	bool beyond;            /* has mappings outside of the windows, put there by mremap */
 	uint32_t cgroup_id;     /* the id of the process whose group this is in; 0: in none */
 
-	/* Its mappings, as of b->generation == seen: */
+	uint64_t generation;    /* of its mappings: its own calls count it */
+
+	/* Its mappings, as of the sum of both generations, its own and b's, being seen: */
 	struct smaps vmas;
 	uint64_t seen;          /* 0: never */
 	bool with_flags;
+
+	/* Its ksm_stat, as of b->moment: */
+	uint64_t stat_moment;
+	char stat[512];
 };
 
 struct backend_file {
@@ -89,29 +112,31 @@ struct counter_base {
 struct backend {
 	struct mem mem;
 	struct content_store store;
-	struct host_ksm *ksm;
-	struct host_pages pages;
-	struct host_frames frames; /* closed where the kernel does not show them */
+	struct kernel_session *session;
+	bool own_session, taken_over;
+	struct host_pages pages; /* the session's, like all that is here twice */
 	struct backend_process *processes; /* newest first */
 	struct backend_file *files;
 	uint32_t nr_processes, nr_files;
-	uint64_t generation;   /* of mappings: every call that may change them counts it */
+	uint64_t generation;   /* of mappings: what may change those of any process counts it */
 	uint32_t nr_nodes;
 	uint64_t map_limit;    /* 0: the kernel's own */
 	bool no_thp;
-	bool has_merge_any;    /* prctl(PR_SET_MEMORY_MERGE): Linux 6.4 */
+	bool has_merge_any;
 	uint64_t started_ns;
 
 	/* kernel_ksmd.c */
-	pid_t ksmd;            /* 0: not to be seen */
+	pid_t ksmd;
 	char run[4];           /* as the scenario set it */
 	bool awake;            /* the real run is 1 */
-	unsigned int nr_naps;  /* sleeps differ, or writing one would wake nobody */
 	struct counter_base bases[KERNEL_NR_BASES];
+	uint64_t moment;       /* every operation counts it */
+	uint64_t vmstat_moment; /* of vmstat; 0: never */
+	char vmstat[16384];
 
 	/* kernel_work.c */
 	bool has_swap;
-	char cgroup[128];      /* the root of version 2; "": none with memory */
+	char cgroup[128];
 
 	/* kernel_offline.c: nodes [nr_nodes - nr_movable, nr_nodes) */
 	uint32_t nr_movable;
@@ -129,8 +154,25 @@ struct backend {
 /* Says why; returns BACKEND_CANNOT. */
 int kernel_cannot(struct backend *b, const char *fmt, ...) SP_PRINTF(2, 3);
 
+/* Something was done: what is kept of figures is so no longer. */
+static inline void kernel_did(struct backend *b)
+{
+	b->moment++;
+}
+
 /* In every loop that waits: true when it is to end, with -EINTR. */
 bool kernel_stopped(struct backend *b);
+
+/* A system call of the process, which may have changed its mappings. */
+static inline void kernel_called(struct backend_process *p)
+{
+	p->generation++;
+	kernel_did(p->backend);
+}
+
+/* Preferred memory policy, and the first node as its mask. */
+#define KERNEL_PREFERRED 1
+extern const unsigned long kernel_first_node;
 
 /* ---- kernel_process.c ----------------------------------------------------------- */
 
@@ -196,10 +238,11 @@ int kernel_run_for_ms(struct backend *b, uint64_t ms);
 /* ---- kernel_work.c -------------------------------------------------------------------- */
 
 /* What this kernel has of nodes and swap. */
-void kernel_work_init(struct backend *b);
+void kernel_work_find(struct kernel_session *session);
+/* Groups are taken away. */
+void kernel_work_forget(struct kernel_session *session);
 /* A group of its own, so that reclaim takes nobody else's pages. */
 void kernel_work_adopt(struct backend_process *p);
-void kernel_work_release(struct backend_process *p);
 int kernel_migrate(struct backend_process *p, uint64_t addr, int node, bool all);
 int kernel_swap_out(struct backend_process *p, uint64_t addr);
 int64_t kernel_reclaim(struct backend *b, uint64_t nr_pages, unsigned int rounds);

@@ -4,9 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "kernel.h"
@@ -78,17 +75,6 @@ static int take_config(struct backend *b, const struct sp_config *config)
 
 /* ---- Start and end --------------------------------------------------------------------- */
 
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	/* Three descriptors for each process. */
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static void kernel_destroy(struct backend *b)
 {
 	struct mem mem;
@@ -97,14 +83,11 @@ static void kernel_destroy(struct backend *b)
 	if (!b)
 		return;
 	kernel_processes_destroy(b);
-	if (b->ksm) {
+	if (b->taken_over)
 		kernel_ksmd_finish(b);
-		kernel_offline_finish(b);
-		if (host_ksm_close(b->ksm, msg, sizeof(msg)) && b->remark_bytes)
-			snprintf(b->remark, b->remark_bytes, "%s", msg);
-	}
-	host_pages_close(&b->pages);
-	host_frames_close(&b->frames);
+	kernel_offline_finish(b);
+	if (b->own_session && kernel_session_close(b->session, msg, sizeof(msg)) && b->remark_bytes)
+		snprintf(b->remark, b->remark_bytes, "%s", msg);
 	content_store_destroy(&b->store);
 	mem = b->mem;
 	mem_free(&mem, b, sizeof(*b));
@@ -112,26 +95,26 @@ static void kernel_destroy(struct backend *b)
 
 static int take_over(struct backend *b, const struct sp_config *machine)
 {
+	const struct kernel_session *session;
 	char msg[256] = "";
-	int err;
+	int err = 0;
 
-	if (geteuid() != 0)
-		return kernel_cannot(b, "only root may drive the kernel's KSM and see its frames");
-	kernel_work_init(b);
+	b->own_session = !b->session;
+	if (b->own_session)
+		err = kernel_session_open(&b->session, msg, sizeof(msg));
+	if (err)
+		return err == BACKEND_CANNOT ? kernel_cannot(b, "%s", msg) : err;
+	session = b->session;
+	b->pages = session->pages;
+	b->ksmd = session->ksmd;
+	b->has_merge_any = session->has_merge_any;
+	b->nr_nodes = session->nr_nodes;
+	b->has_swap = session->has_swap;
+	strcpy(b->cgroup, session->cgroup);
 	err = take_config(b, machine);
-	if (err)
-		return err;
-	err = host_ksm_open(&b->mem, NULL, &b->ksm, msg, sizeof(msg));
 	if (!err)
-		err = host_pages_open(&b->pages, msg, sizeof(msg));
-	if (err)
-		return err == -ENOMEM ? err : kernel_cannot(b, "%s", msg);
-	/* Without it, contents are read as a debugger does. */
-	if (host_frames_open(&b->frames))
-		b->frames.fd = -1;
-	b->has_merge_any = prctl(GET_MEMORY_MERGE, 0, 0, 0, 0) >= 0;
-	raise_file_limit();
-	err = kernel_ksmd_init(b);
+		err = kernel_ksmd_init(b);
+	b->taken_over = !err;
 	return err ? err : kernel_offline_init(b, machine);
 }
 
@@ -146,9 +129,9 @@ static int kernel_create(const struct backend_config *config, struct backend **r
 	if (!b)
 		return -ENOMEM;
 	b->mem = mem;
-	b->pages = (struct host_pages){ .flags_fd = -1, .count_fd = -1 };
-	b->frames.fd = -1;
+	b->session = config->session;
 	b->generation = 1;
+	b->moment = 1;
 	b->started_ns = clock_measure_ns();
 	b->reason = config->reason;
 	b->reason_bytes = config->reason_bytes;

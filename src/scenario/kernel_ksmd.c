@@ -35,7 +35,8 @@
 #define ALL_PAGES "2000000000"
 #define PASS_MS 120000
 /* ksmd looks asleep so long before it is believed. */
-#define ASLEEP_NS 2000000L
+#define ASLEEP_NS 200000L
+#define POLL_NS 50000L
 /* Where it cannot be seen: nothing was scanned for so long. */
 #define QUIET_MS 500
 #define BLIND_NAP_NS 50000000L
@@ -87,36 +88,40 @@ static void knob_path(const char *name, char path[128])
 	snprintf(path, 128, "%s/%.80s", HOST_KSM_DIR, name);
 }
 
-static int knob_write(const char *name, const char *value)
+static int knob_write(struct backend *b, const char *name, const char *value)
 {
 	char path[128];
 
 	knob_path(name, path);
-	return proc_text_write(path, value);
+	return kept_write(&b->session->files, path, value);
 }
 
-static int knob_read(const char *name, char *buf, size_t size)
+static int knob_read(struct backend *b, const char *name, char *buf, size_t size)
 {
 	char path[128];
 
 	knob_path(name, path);
-	return proc_text_read(path, buf, size);
+	return kept_read(&b->session->files, path, buf, size);
 }
 
-static int counter(const char *name, int64_t *ret)
+static int counter(struct backend *b, const char *name, int64_t *ret)
 {
 	char path[128];
 
 	knob_path(name, path);
-	return proc_text_value(path, ret);
+	return kept_value(&b->session->files, path, ret);
 }
 
-static int vmstat(const char *name, int64_t *ret)
+/* All of them are read at once, which takes long: what was read is kept until something is done. */
+static int vmstat(struct backend *b, const char *name, int64_t *ret)
 {
-	char text[32768];
-	int err = proc_text_read("/proc/vmstat", text, sizeof(text));
+	int err = 0;
 
-	return err ? err : proc_text_find(text, name, ret);
+	if (b->vmstat_moment != b->moment) {
+		err = kept_read(&b->session->files, "/proc/vmstat", b->vmstat, sizeof(b->vmstat));
+		b->vmstat_moment = err ? 0 : b->moment;
+	}
+	return err ? err : proc_text_find(b->vmstat, name, ret);
 }
 
 /* ---- Is it asleep? --------------------------------------------------------------------- */
@@ -126,16 +131,16 @@ static int vmstat(const char *name, int64_t *ret)
  * why it was woken, and may be preempted there. Where it waits can be told of
  * one alone that has left its processor. Without that file: no.
  */
-static bool is_on_processor(const struct backend *b)
+static bool is_on_processor(struct backend *b)
 {
 	char path[64], text[128];
 
 	snprintf(path, sizeof(path), "/proc/%d/wchan", b->ksmd);
-	return !proc_text_read(path, text, sizeof(text)) && !strcmp(text, "0");
+	return !kept_read(&b->session->files, path, text, sizeof(text)) && !strcmp(text, "0");
 }
 
 /* 'S' and the like; 0: not to be seen. */
-static char state(const struct backend *b)
+static char state(struct backend *b)
 {
 	char path[64], text[1024];
 	const char *end;
@@ -144,7 +149,7 @@ static char state(const struct backend *b)
 	if (!b->ksmd)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", b->ksmd);
-	if (proc_text_read(path, text, sizeof(text)))
+	if (kept_read(&b->session->files, path, text, sizeof(text)))
 		return 0;
 	end = strrchr(text, ')');
 	now = end && end[1] == ' ' ? end[2] : 0;
@@ -170,7 +175,7 @@ static int wait_asleep(struct backend *b)
 			return -ETIMEDOUT;
 		if (kernel_stopped(b))
 			return -EINTR;
-		pause_ns(100000);
+		pause_ns(POLL_NS);
 	}
 	return 0;
 }
@@ -180,8 +185,8 @@ static int nap(struct backend *b)
 {
 	char value[16];
 
-	snprintf(value, sizeof(value), "%u", 100000000 + b->nr_naps++ % 1000);
-	return knob_write("sleep_millisecs", value);
+	snprintf(value, sizeof(value), "%u", 100000000 + b->session->nr_naps++ % 1000);
+	return knob_write(b, "sleep_millisecs", value);
 }
 
 /* ---- Passes --------------------------------------------------------------------------------- */
@@ -196,7 +201,7 @@ static int finish_pass(struct backend *b, int64_t before)
 	for (;;) {
 		int64_t full_scans, last = now;
 		bool asleep = is_asleep(state(b));
-		int err = counter("full_scans", &full_scans);
+		int err = counter(b, "full_scans", &full_scans);
 
 		if (err)
 			return err;
@@ -208,7 +213,7 @@ static int finish_pass(struct backend *b, int64_t before)
 		}
 		if (kernel_stopped(b))
 			return -EINTR;
-		if (counter("pages_scanned", &now))
+		if (counter(b, "pages_scanned", &now))
 			now = 0; /* not on older kernels */
 		if (now != last)
 			quiet_ns = after_ms(QUIET_MS);
@@ -224,21 +229,20 @@ static int finish_pass(struct backend *b, int64_t before)
 			quiet_ns = after_ms(QUIET_MS);
 		}
 		slept = asleep;
-		pause_ns(asleep ? ASLEEP_NS : 100000);
+		pause_ns(asleep ? ASLEEP_NS : POLL_NS);
 	}
 }
 
 /* Wakes ksmd once: it looks at up to pages_to_scan pages. */
 static int wake(struct backend *b)
 {
-	/* Where it is parked, a sleep from before run was 0 may still last. */
+	/* Where it is parked, a sleep from before run was 0 may still last. Whether it has left that by
+	 * the time run is 1, or leaves it only then, it makes one batch. */
 	int err = nap(b);
 
 	if (err || b->awake)
 		return err;
-	err = wait_asleep(b);
-	if (!err)
-		err = knob_write("run", "1");
+	err = knob_write(b, "run", "1");
 	b->awake = !err;
 	return err;
 }
@@ -246,7 +250,7 @@ static int wake(struct backend *b)
 static int one_pass(struct backend *b)
 {
 	int64_t before;
-	int err = counter("full_scans", &before);
+	int err = counter(b, "full_scans", &before);
 
 	if (!err)
 		err = wake(b);
@@ -260,17 +264,17 @@ struct batch {
 
 static int begin_passes(struct backend *b, struct batch *batch, const char *nr_pages)
 {
-	int err = knob_read("pages_to_scan", batch->pages, sizeof(batch->pages));
+	int err = knob_read(b, "pages_to_scan", batch->pages, sizeof(batch->pages));
 
 	if (!err)
-		err = knob_read("sleep_millisecs", batch->sleep, sizeof(batch->sleep));
+		err = knob_read(b, "sleep_millisecs", batch->sleep, sizeof(batch->sleep));
 	if (err)
 		return err;
 	if (strcmp(b->run, "1"))
 		return -EAGAIN;
 	kernel_pages_changed(b);
 	/* EINVAL: the advisor has it. */
-	err = knob_write("pages_to_scan", nr_pages);
+	err = knob_write(b, "pages_to_scan", nr_pages);
 	batch->pages_set = !err;
 	return err == -EINVAL ? 0 : err;
 }
@@ -280,17 +284,17 @@ static int end_passes(struct backend *b, const struct batch *batch)
 {
 	int err = 0;
 
+	kernel_did(b);
 	if (b->awake) {
-		err = knob_write("run", "0");
+		/* This waits for the end of a batch: nothing changes from here on. */
+		err = knob_write(b, "run", "0");
 		b->awake = false;
 		if (!err)
 			err = nap(b);
-		if (!err)
-			err = wait_asleep(b);
 	}
 	if (!err && batch->pages_set)
-		err = knob_write("pages_to_scan", batch->pages);
-	return err ? err : knob_write("sleep_millisecs", batch->sleep);
+		err = knob_write(b, "pages_to_scan", batch->pages);
+	return err ? err : knob_write(b, "sleep_millisecs", batch->sleep);
 }
 
 int kernel_scan(struct backend *b, uint64_t passes)
@@ -305,6 +309,34 @@ int kernel_scan(struct backend *b, uint64_t passes)
 		err = kernel_stopped(b) ? -EINTR : one_pass(b);
 	end_err = end_passes(b, &batch);
 	return err ? err : end_err;
+}
+
+/* What moves when ksmd does anything. -ENOENT: this kernel does not count all of it. */
+static int read_progress(struct backend *b, int64_t *ret)
+{
+	static const char *const names[] = { "full_scans", "pages_scanned", "pages_skipped" };
+	int64_t value;
+	int err = 0;
+
+	*ret = 0;
+	for (size_t i = 0; !err && i < ARRAY_SIZE(names); i++) {
+		err = counter(b, names[i], &value);
+		*ret += err ? 0 : value;
+	}
+	return err;
+}
+
+static int look_at_some(struct backend *b)
+{
+	int64_t before, after;
+	int uncounted = read_progress(b, &before);
+	int err = wake(b);
+
+	if (!err)
+		err = wait_asleep(b);
+	if (err || uncounted || read_progress(b, &after))
+		return err;
+	return after == before ? -EAGAIN : 0;
 }
 
 int kernel_scan_pages(struct backend *b, uint64_t nr_pages)
@@ -322,9 +354,7 @@ int kernel_scan_pages(struct backend *b, uint64_t nr_pages)
 	if (!err && !batch.pages_set)
 		err = kernel_cannot(b, "the advisor decides how many pages ksmd looks at");
 	if (!err)
-		err = wake(b);
-	if (!err)
-		err = wait_asleep(b);
+		err = look_at_some(b);
 	end_err = end_passes(b, &batch);
 	return err ? err : end_err;
 }
@@ -333,17 +363,17 @@ struct figures {
 	int64_t shared, sharing, zero, profit;
 };
 
-static int read_figures(struct figures *f)
+static int read_figures(struct backend *b, struct figures *f)
 {
-	int err = counter("pages_shared", &f->shared);
+	int err = counter(b, "pages_shared", &f->shared);
 
 	*f = (struct figures){ .shared = f->shared };
 	if (!err)
-		err = counter("pages_sharing", &f->sharing);
+		err = counter(b, "pages_sharing", &f->sharing);
 	/* Together with the profit, this is the number of rmap_items. */
-	if (counter("ksm_zero_pages", &f->zero))
+	if (counter(b, "ksm_zero_pages", &f->zero))
 		f->zero = 0;
-	if (counter("general_profit", &f->profit))
+	if (counter(b, "general_profit", &f->profit))
 		f->profit = 0;
 	return err;
 }
@@ -360,7 +390,7 @@ int64_t kernel_scan_until_stable(struct backend *b, uint64_t max_passes)
 	if (err == -EAGAIN)
 		return err;
 	if (!err)
-		err = read_figures(&before);
+		err = read_figures(b, &before);
 	while (!err && passes < max_passes && same < 2) {
 		err = kernel_stopped(b) ? -EINTR : one_pass(b);
 		if (err == -EAGAIN && passes) {
@@ -368,7 +398,7 @@ int64_t kernel_scan_until_stable(struct backend *b, uint64_t max_passes)
 			break;
 		}
 		if (!err)
-			err = read_figures(&now);
+			err = read_figures(b, &now);
 		if (err)
 			break;
 		passes++;
@@ -386,22 +416,23 @@ int kernel_run_for_ms(struct backend *b, uint64_t ms)
 	uint64_t until_ns = after_ms(ms);
 	bool runs = !strcmp(b->run, "1");
 	char sleep[32];
-	int err = knob_read("sleep_millisecs", sleep, sizeof(sleep));
+	int err = knob_read(b, "sleep_millisecs", sleep, sizeof(sleep));
 
 	kernel_pages_changed(b);
+	kernel_did(b);
 	if (!err && runs)
-		err = knob_write("run", "1");
+		err = knob_write(b, "run", "1");
 	while (!err && clock_measure_ns() < until_ns) {
 		pause_ns((long)MIN(until_ns - clock_measure_ns(), UINT64_C(100000000)));
 		err = kernel_stopped(b) ? -EINTR : 0;
 	}
 	if (!err && runs)
-		err = knob_write("run", "0");
+		err = knob_write(b, "run", "0");
 	if (!err && runs)
 		err = nap(b);
 	if (!err && runs)
 		err = wait_asleep(b);
-	return err ? err : knob_write("sleep_millisecs", sleep);
+	return err ? err : knob_write(b, "sleep_millisecs", sleep);
 }
 
 /* ---- Knobs and counters ---------------------------------------------------------------------- */
@@ -450,12 +481,13 @@ int kernel_knob_set(struct backend *b, const char *name, const char *value)
 	int err;
 
 	b->generation++;
+	kernel_did(b);
 	if (!strcmp(name, "run")) {
 		number = strtoll(value, NULL, 10);
 		/* ksmd runs when it is told to scan, or time passes. */
 		real = number == 1 ? "0" : value;
 	}
-	err = knob_write(name, real);
+	err = knob_write(b, name, real);
 	if (!err && number >= 0)
 		snprintf(b->run, sizeof(b->run), "%d", (int)(number & 3));
 	return err == -ENOENT && needs_no_knob(name, value) ? 0 : missing(b, err, name);
@@ -465,7 +497,7 @@ int kernel_knob_get(struct backend *b, const char *name, char *buf, size_t size)
 {
 	if (!strcmp(name, "run"))
 		return snprintf(buf, size, "%s", b->run) < (int)size ? 0 : -ENOSPC;
-	return missing(b, knob_read(name, buf, size), name);
+	return missing(b, knob_read(b, name, buf, size), name);
 }
 
 static int count_orphans(struct backend *b, int64_t *ret)
@@ -499,11 +531,11 @@ int kernel_counter_get(struct backend *b, const char *name, int64_t *ret)
 			continue;
 		if (!base->present)
 			return kernel_cannot(b, "this kernel does not count %s", name);
-		err = base->vmstat ? vmstat(name, ret) : counter(name, ret);
+		err = base->vmstat ? vmstat(b, name, ret) : counter(b, name, ret);
 		*ret -= base->value;
 		return err;
 	}
-	return missing(b, counter(name, ret), name);
+	return missing(b, counter(b, name, ret), name);
 }
 
 /* ---- Taking over, and giving back ---------------------------------------------------------------- */
@@ -538,10 +570,10 @@ static pid_t other_user(void)
 
 static int set_defaults(struct backend *b)
 {
-	int err = knob_write("run", "2");
+	int err = knob_write(b, "run", "2");
 
 	for (size_t i = 0; !err && i < ARRAY_SIZE(defaults); i++) {
-		err = knob_write(defaults[i].name, defaults[i].value);
+		err = knob_write(b, defaults[i].name, defaults[i].value);
 		if (err == -ENOENT)
 			err = 0;
 		if (err == -EBUSY)
@@ -551,27 +583,35 @@ static int set_defaults(struct backend *b)
 			return kernel_cannot(b, "%s/%s: %s", HOST_KSM_DIR, defaults[i].name, strerror(-err));
 	}
 	if (!err)
-		err = knob_write("run", "0");
+		err = knob_write(b, "run", "0");
 	snprintf(b->run, sizeof(b->run), "0");
 	return err;
 }
 
-int kernel_ksmd_init(struct backend *b)
+/* Once in a session, unless something may have been left behind. */
+static int look_for_others(struct backend *b)
 {
-	pid_t other = other_user();
-	int err;
+	pid_t other = b->session->examined ? 0 : other_user();
 
 	if (other)
 		return kernel_cannot(b, "process %d has mergeable memory: what it and ksmd do would be counted too",
 				     other);
-	b->ksmd = ksmd_find();
-	err = set_defaults(b);
+	b->session->examined = true;
+	return 0;
+}
+
+int kernel_ksmd_init(struct backend *b)
+{
+	int err = look_for_others(b);
+
+	if (!err)
+		err = set_defaults(b);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(based); i++) {
 		struct counter_base *base = &b->bases[i];
 
 		*base = based[i];
-		base->present = !(base->vmstat ? vmstat(base->name, &base->value) :
-						 counter(base->name, &base->value));
+		base->present = !(base->vmstat ? vmstat(b, base->name, &base->value) :
+						 counter(b, base->name, &base->value));
 	}
 	return err;
 }
@@ -579,8 +619,7 @@ int kernel_ksmd_init(struct backend *b)
 /* The guard of the knobs does the rest. */
 void kernel_ksmd_finish(struct backend *b)
 {
-	(void)knob_write("run", "2");
-	(void)knob_write("run", "0");
+	(void)knob_write(b, "run", "2");
+	(void)knob_write(b, "run", "0");
 	(void)nap(b);
-	(void)wait_asleep(b);
 }

@@ -23,6 +23,8 @@
 #include "proc_text.h"
 #include "windows.h"
 
+#define FEW_VMAS 64
+
 /* ---- Mappings -------------------------------------------------------------------- */
 
 static int read_vmas(struct backend_process *p, bool with_flags)
@@ -32,14 +34,16 @@ static int read_vmas(struct backend_process *p, bool with_flags)
 
 	if (!p->agent)
 		return -ESRCH;
-	if (p->seen == b->generation && (p->with_flags || !with_flags))
+	if (p->seen == b->generation + p->generation && (p->with_flags || !with_flags))
 		return 0;
+	/* Of few mappings, flags cost less than to read all of it twice. */
+	with_flags |= p->vmas.nr < FEW_VMAS;
 	smaps_free(&p->vmas);
 	p->seen = 0;
 	err = smaps_read(&p->vmas, &b->mem, p->agent->pid, with_flags, WINDOWS_START, WINDOWS_END);
 	if (err)
 		return err == -ENOENT ? -ESRCH : err;
-	p->seen = b->generation;
+	p->seen = b->generation + p->generation;
 	p->with_flags = with_flags;
 	return 0;
 }
@@ -341,8 +345,8 @@ static int peek_page(struct backend_process *p, uint64_t addr, void *buf, uint64
 	default:
 		return kernel_cannot(b, "to look at a swapped page would swap it in");
 	}
-	if (page.kind == HOST_PAGE_PRESENT && b->frames.fd >= 0 &&
-	    !host_frames_read(&b->frames, page.pfn, buf, addr & ~PAGE_MASK, length))
+	if (page.kind == HOST_PAGE_PRESENT && b->session->frames.fd >= 0 &&
+	    !host_frames_read(&b->session->frames, page.pfn, buf, addr & ~PAGE_MASK, length))
 		return 0;
 	return pread(p->mem_fd, buf, length, (off_t)addr) == (ssize_t)length ? 0 : -ENODATA;
 }
@@ -385,13 +389,16 @@ static int any_mergeable(struct backend_process *p, int64_t *ret)
 
 static int ksm_stat(struct backend_process *p, const char *name, int64_t *ret)
 {
-	char path[64], text[1024];
-	int err;
+	char path[64];
+	int err = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/ksm_stat", p->agent->pid);
-	err = proc_text_read(path, text, sizeof(text));
+	if (p->stat_moment != p->backend->moment) {
+		snprintf(path, sizeof(path), "/proc/%d/ksm_stat", p->agent->pid);
+		err = proc_text_read(path, p->stat, sizeof(p->stat));
+		p->stat_moment = err ? 0 : p->backend->moment;
+	}
 	if (!err)
-		err = proc_text_find(text, name, ret);
+		err = proc_text_find(p->stat, name, ret);
 	if (err != -ENOENT)
 		return err;
 	/* Older kernels have this in a file of its own, and others not at all. */

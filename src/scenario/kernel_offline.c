@@ -65,6 +65,7 @@ int kernel_offline(struct backend *b, unsigned int node)
 	unsigned int i = node - (b->nr_nodes - b->nr_movable);
 	int err = host_memory_offline(b->movable[i]);
 
+	kernel_did(b);
 	if (!err)
 		b->is_offline[i] = true;
 	kernel_pages_changed(b);
@@ -76,6 +77,7 @@ int kernel_online(struct backend *b, unsigned int node)
 	unsigned int i = node - (b->nr_nodes - b->nr_movable);
 	int err = host_memory_online(b->movable[i]);
 
+	kernel_did(b);
 	if (!err)
 		b->is_offline[i] = false;
 	return err;

@@ -19,14 +19,10 @@
 
 /* So many processes keep their own memory out of swap. */
 #define LOCKED_MAX 64
+#define MLOCK_ON_FAULT 1
 
 /* Mappings that only count lie above all windows. */
 #define PAD_START UINT64_C(0x580000000000)
-
-/* Memory comes from the first node, whatever processor an agent is on. It was
- * forked, so that this lies in it at the same address. */
-#define PREFERRED 1
-static const unsigned long first_node = 1;
 
 static int call(struct backend_process *p, long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
 		uint64_t e)
@@ -35,28 +31,11 @@ static int call(struct backend_process *p, long number, uint64_t a, uint64_t b, 
 
 	if (!p->agent)
 		return -ESRCH;
-	p->backend->generation++;
+	kernel_called(p);
 	return (int)agent_syscall(p->agent, number, args);
 }
 
 /* ---- Processes ----------------------------------------------------------------------- */
-
-/* What the agent has for itself is known before the scenario maps anything. */
-static int look_at_own(struct backend_process *p)
-{
-	struct smaps own;
-	int err = smaps_read(&own, &p->backend->mem, p->agent->pid, false, 0, TASK_SIZE);
-
-	if (err)
-		return err;
-	p->nr_own_vmas = (unsigned int)own.nr;
-	for (size_t i = 0; i < own.nr && p->nr_own < ARRAY_SIZE(p->own); i++)
-		if (!own.vmas[i].map.shared)
-			p->own[p->nr_own++] = (struct own_range){ own.vmas[i].map.start, own.vmas[i].map.end,
-								   own.vmas[i].map.prot & SP_PROT_WRITE };
-	smaps_free(&own);
-	return 0;
-}
 
 /*
  * Reclaim would write the agent's own pages to swap, and count them. Of many
@@ -64,11 +43,13 @@ static int look_at_own(struct backend_process *p)
  */
 static void lock_own(struct backend_process *p)
 {
-	bool needed = p->backend->has_swap && p->id <= LOCKED_MAX;
+	const struct kernel_session *session = p->backend->session;
 
-	for (unsigned int i = 0; needed && i < p->nr_own; i++)
-		if (p->own[i].writable)
-			(void)call(p, SYS_mlock, p->own[i].start, p->own[i].end - p->own[i].start, 0, 0, 0);
+	if (!p->backend->has_swap || p->id > LOCKED_MAX)
+		return;
+	/* What it has not used yet it hardly will. What cannot be locked may be counted. */
+	if (agent_each(p->agent, SYS_mlock2, session->own, session->nr_own, MLOCK_ON_FAULT))
+		return;
 }
 
 static int open_views(struct backend_process *p)
@@ -111,6 +92,7 @@ static struct backend_process *add_process(struct backend *b)
 		.next = b->processes,
 	};
 	b->processes = p;
+	kernel_did(b);
 	return p;
 }
 
@@ -126,9 +108,10 @@ static int limit_mappings(struct backend_process *p)
 	err = proc_text_value("/proc/sys/vm/max_map_count", &limit);
 	if (err)
 		return err;
-	if (limit < (int64_t)(b->map_limit + p->nr_own_vmas))
+	if (limit < (int64_t)(b->map_limit + b->session->nr_own_vmas))
 		return kernel_cannot(b, "vm.max_map_count is %lld", (long long)limit);
-	return agent_pad(p->agent, PAD_START, (uint64_t)limit - b->map_limit - p->nr_own_vmas);
+	return agent_pad(p->agent, PAD_START,
+			 (uint64_t)limit - b->map_limit - b->session->nr_own_vmas);
 }
 
 /* A process that could not be made leaves its entry, which is ended like any other. */
@@ -139,17 +122,13 @@ int kernel_process_create(struct backend *b, struct backend_process **ret)
 
 	if (!p)
 		return -ENOMEM;
-	err = agent_start(&b->mem, &p->agent);
+	err = agent_fork(b->session->first, &p->agent);
 	if (!err)
 		err = open_views(p);
-	if (!err)
-		err = look_at_own(p);
 	if (err)
 		return err;
 	kernel_work_adopt(p);
 	lock_own(p);
-	if (b->nr_nodes > 1)
-		(void)call(p, SYS_set_mempolicy, PREFERRED, (uint64_t)(uintptr_t)&first_node, 64, 0, 0);
 	if (b->no_thp)
 		(void)call(p, SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	err = limit_mappings(p);
@@ -173,9 +152,6 @@ int kernel_fork(struct backend_process *parent, struct backend_process **ret)
 		err = open_views(p);
 	if (err)
 		return err;
-	memcpy(p->own, parent->own, sizeof(p->own));
-	p->nr_own = parent->nr_own;
-	p->nr_own_vmas = parent->nr_own_vmas;
 	p->beyond = parent->beyond;
 	p->cgroup_id = parent->cgroup_id;
 	lock_own(p);
@@ -192,6 +168,7 @@ static void end(struct backend_process *p)
 	if (!p->agent)
 		return;
 	hung = p->agent->hung;
+	b->session->examined &= !hung;
 	if (hung && b->remark_bytes)
 		snprintf(b->remark, b->remark_bytes,
 			 "process %u of the scenario (pid %d) hangs in the kernel: not even SIGKILL may end it",
@@ -207,7 +184,7 @@ int kernel_exit(struct backend_process *p)
 
 	if (!p->agent)
 		return -ESRCH;
-	p->backend->generation++;
+	kernel_called(p);
 	err = agent_end(p->agent);
 	end(p);
 	return err;
@@ -226,7 +203,6 @@ void kernel_processes_destroy(struct backend *b)
 		struct backend_process *p = b->processes;
 
 		b->processes = p->next;
-		kernel_work_release(p);
 		mem_free(&b->mem, p, sizeof(*p));
 	}
 	while (b->files) {
@@ -281,7 +257,7 @@ int kernel_file_create(struct backend *b, uint64_t nr_pages, uint64_t seed, stru
 	err = file->fd < 0 ? -errno : 0;
 	/* Its memory comes from the node that a process's does. */
 	if (!err && b->nr_nodes > 1)
-		(void)syscall(SYS_set_mempolicy, PREFERRED, &first_node, 64);
+		(void)syscall(SYS_set_mempolicy, KERNEL_PREFERRED, &kernel_first_node, 64);
 	if (!err)
 		err = fill_file(b, file->fd, nr_pages, seed);
 	if (b->nr_nodes > 1)
@@ -305,7 +281,7 @@ int kernel_mmap(struct backend_process *p, uint64_t addr, uint64_t length, int p
 {
 	if (!p->agent)
 		return -ESRCH;
-	p->backend->generation++;
+	kernel_called(p);
 	return agent_mmap(p->agent, addr, length, prot, flags, file ? file->fd : -1, pgoff);
 }
 
@@ -327,7 +303,7 @@ int kernel_mremap(struct backend_process *p, uint64_t addr, uint64_t old_length,
 
 	if (!p->agent)
 		return -ESRCH;
-	p->backend->generation++;
+	kernel_called(p);
 	at = agent_syscall(p->agent, SYS_mremap, args);
 	if (at < 0)
 		return (int)at;
@@ -365,9 +341,10 @@ int kernel_munlock(struct backend_process *p, uint64_t addr, uint64_t length)
  */
 static void unmerge_own(struct backend_process *p)
 {
-	for (unsigned int i = 0; i < p->nr_own; i++)
-		(void)call(p, SYS_madvise, p->own[i].start, p->own[i].end - p->own[i].start,
-			   SP_MADV_UNMERGEABLE, 0, 0);
+	const struct kernel_session *session = p->backend->session;
+
+	if (agent_each(p->agent, SYS_madvise, session->own, session->nr_own, SP_MADV_UNMERGEABLE))
+		return;
 }
 
 int kernel_prctl_set(struct backend_process *p, const unsigned long args[4])
@@ -397,6 +374,7 @@ static int access_result(struct backend_process *p, uint64_t addr, int err)
 	struct host_page page;
 
 	kernel_pages_changed(p->backend);
+	kernel_did(p->backend);
 	if (err == -ETIMEDOUT && !host_page_read(&p->backend->pages, p->pagemap_fd, addr, &page) &&
 	    page.kind == HOST_PAGE_MIGRATION)
 		return -EDEADLK;

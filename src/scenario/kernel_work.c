@@ -64,7 +64,7 @@ static bool any_swap(void)
 }
 
 /* Version 2, with the memory controller handed down. */
-static void find_cgroup(struct backend *b)
+static void find_cgroup(struct kernel_session *b)
 {
 	static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 	char path[192], text[512];
@@ -82,49 +82,58 @@ static void find_cgroup(struct backend *b)
 	}
 }
 
-void kernel_work_init(struct backend *b)
+void kernel_work_find(struct kernel_session *session)
 {
-	b->nr_nodes = host_memory_nodes(NULL);
-	b->has_swap = any_swap();
-	if (b->has_swap)
-		find_cgroup(b);
+	session->nr_nodes = host_memory_nodes(NULL);
+	session->has_swap = any_swap();
+	if (session->has_swap)
+		find_cgroup(session);
 }
 
 /* ---- Groups ---------------------------------------------------------------------------- */
 
-static void cgroup_path(const struct backend_process *p, const char *file, char path[256])
+static void group_path(const struct kernel_session *session, uint32_t id, const char *file,
+		       char path[256])
 {
-	snprintf(path, 256, "%s/samepage-%d-%u%s", p->backend->cgroup, getpid(), p->cgroup_id, file);
+	snprintf(path, 256, "%s/samepage-%d-%u%s", session->cgroup, session->owner, id, file);
 }
 
+static void cgroup_path(const struct backend_process *p, const char *file, char path[256])
+{
+	group_path(p->backend->session, p->cgroup_id, file, path);
+}
+
+/* Groups are kept for other scenarios' processes: they are what takes longest to make. */
 void kernel_work_adopt(struct backend_process *p)
 {
+	struct kernel_session *session = p->backend->session;
 	char path[256], pid[16];
 
-	if (!p->backend->cgroup[0])
+	if (!session->cgroup[0])
 		return;
 	p->cgroup_id = p->id;
-	cgroup_path(p, "", path);
-	if (mkdir(path, 0755) && errno != EEXIST) {
+	for (; session->nr_groups < p->id; session->nr_groups++) {
+		group_path(session, session->nr_groups + 1, "", path);
+		if (!mkdir(path, 0755) || errno == EEXIST)
+			continue;
 		p->cgroup_id = 0;
 		return;
 	}
 	cgroup_path(p, "/cgroup.procs", path);
 	snprintf(pid, sizeof(pid), "%d", p->agent->pid);
 	if (proc_text_write(path, pid))
-		kernel_work_release(p);
+		p->cgroup_id = 0;
 }
 
-/* When all processes are gone. Of one that hangs it stays, which does no harm. */
-void kernel_work_release(struct backend_process *p)
+/* When all processes are gone. That of one that hangs stays, which does no harm. */
+void kernel_work_forget(struct kernel_session *session)
 {
 	char path[256];
 
-	if (!p->cgroup_id || p->cgroup_id != p->id)
-		return;
-	cgroup_path(p, "", path);
-	(void)rmdir(path);
-	p->cgroup_id = 0;
+	for (; session->nr_groups; session->nr_groups--) {
+		group_path(session, session->nr_groups, "", path);
+		(void)rmdir(path);
+	}
 }
 
 static int can_reclaim(struct backend *b)
@@ -185,6 +194,7 @@ static int reclaim_group(struct backend_process *p, uint64_t nr_pages)
 	cgroup_path(p, "/memory.reclaim", path);
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)(nr_pages * PAGE_SIZE));
 	err = proc_text_write(path, bytes);
+	kernel_did(p->backend);
 	if (err == -ENOENT)
 		return kernel_cannot(p->backend, "this kernel has no memory.reclaim");
 	return err == -EAGAIN ? 0 : err;
@@ -348,6 +358,9 @@ static int swap_out_own(struct backend_process *p, uint64_t addr, struct host_pa
 
 	for (unsigned int i = 0; !err && i < ROUNDS_MAX && page->kind == HOST_PAGE_PRESENT; i++) {
 		err = kernel_madvise(p, addr & PAGE_MASK, PAGE_SIZE, SP_MADV_PAGEOUT);
+		/* Locked memory stays. */
+		if (err == -EINVAL)
+			return 0;
 		if (!err)
 			err = page_at(p, addr, page);
 	}
@@ -359,9 +372,14 @@ int kernel_swap_out(struct backend_process *p, uint64_t addr)
 	struct host_page page;
 	int err = page_at(p, addr, &page);
 
+	kernel_did(p->backend);
 	if (err)
 		return err;
-	if (page.kind != HOST_PAGE_PRESENT || page.zero)
+	if (page.kind == HOST_PAGE_SWAPPED)
+		return 1;
+	if (page.kind == HOST_PAGE_MIGRATION)
+		return -EDEADLK;
+	if (page.kind != HOST_PAGE_PRESENT || page.zero || !page.anon)
 		return -EFAULT;
 	err = can_reclaim(p->backend);
 	if (!err)
@@ -401,6 +419,7 @@ int kernel_migrate(struct backend_process *p, uint64_t addr, int node, bool all)
 	int now = NOT_TOLD;
 	long nr_left;
 
+	kernel_did(p->backend);
 	if (!p->agent)
 		return -ESRCH;
 	if (p->backend->nr_nodes < 2 && node != 0)
@@ -427,6 +446,7 @@ int64_t kernel_compact(struct backend *b)
 
 	if (!err)
 		err = proc_text_write("/proc/sys/vm/compact_memory", "1");
+	kernel_did(b);
 	if (err == -ENOENT)
 		return kernel_cannot(b, "this kernel has no compaction (CONFIG_COMPACTION)");
 	if (!err)
@@ -441,9 +461,10 @@ int kernel_hold(struct backend_process *p, uint64_t addr, uint64_t *handle)
 	struct host_page page;
 	int fd, err = page_at(p, addr, &page);
 
+	kernel_did(p->backend);
 	if (err)
 		return err;
-	if (page.kind != HOST_PAGE_PRESENT || page.zero)
+	if (page.kind != HOST_PAGE_PRESENT || page.zero || !page.anon)
 		return -EFAULT;
 	err = agent_splice(p->agent, addr & PAGE_MASK, &fd);
 	if (!err)
@@ -453,6 +474,6 @@ int kernel_hold(struct backend_process *p, uint64_t addr, uint64_t *handle)
 
 int kernel_drop(struct backend *b, uint64_t handle)
 {
-	(void)b;
+	kernel_did(b);
 	return close((int)handle) ? -errno : 0;
 }

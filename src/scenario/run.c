@@ -115,6 +115,7 @@ static int start(struct exec *x)
 	struct world *w = &x->world;
 	struct backend_config config = {
 		.machine = w->scenario->machine,
+		.session = options->session,
 		.trace = options->trace,
 		.trace_arg = options->trace_arg,
 		.audit = options->no_audit ? NULL : on_audit,

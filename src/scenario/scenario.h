@@ -158,6 +158,7 @@ struct scenario_options {
 	uint64_t max_rounds;      /* default SCENARIO_MAX_ROUNDS */
 	uint64_t max_pages;       /* default SCENARIO_MAX_PAGES */
 	const struct backend_ops *backend; /* default the engine */
+	struct kernel_session *session; /* of the kernel's, for several runs; NULL: each has its own */
 	sp_trace_fn trace;        /* one line an event; NULL: none */
 	void *trace_arg;
 	/* Called after so many operations, 0: 4096; returning true ends the run with the error

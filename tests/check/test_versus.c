@@ -27,7 +27,7 @@ static void test_agrees_with_itself(void **state)
 	struct versus *v;
 
 	(void)state;
-	assert_int_equal(versus_create(&engine_backend, &v), 0);
+	assert_int_equal(versus_create(&engine_backend, NULL, &v), 0);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		struct versus_outcome out;
 		struct sequence s;
@@ -88,7 +88,7 @@ static void test_defect_is_found(void **state)
 	wrong.process_stat = wrong_stat;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		assert_true(sequence_add(&s, steps[i]));
-	assert_int_equal(versus_create(&wrong, &v), 0);
+	assert_int_equal(versus_create(&wrong, NULL, &v), 0);
 	assert_int_equal(versus_run(v, &s, &out), 0);
 	assert_int_equal(out.kind, VERSUS_DIFFERS);
 	assert_int_equal(out.difference.step, 4);

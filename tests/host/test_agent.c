@@ -87,6 +87,27 @@ static void test_calls(void **state)
 	agent_destroy(a);
 }
 
+static void test_each(void **state)
+{
+	const struct agent_range ranges[] = {
+		{ AT, PAGE_SIZE }, { AT + 2 * PAGE_SIZE, PAGE_SIZE }, { 0x1000, PAGE_SIZE },
+	};
+	struct agent *a = start();
+
+	(void)state;
+	assert_int_equal(map(a, 3, PROT_READ | PROT_WRITE), 0);
+	assert_int_equal(agent_fill(a, AT, 3 * PAGE_SIZE, 1), 0);
+	assert_int_equal(agent_each(a, SYS_mprotect, ranges, 2, PROT_READ), 0);
+	assert_int_equal(agent_fill(a, AT, PAGE_SIZE, 1), -EFAULT);
+	assert_int_equal(agent_fill(a, AT + PAGE_SIZE, PAGE_SIZE, 1), 0);
+	assert_int_equal(agent_fill(a, AT + 2 * PAGE_SIZE, PAGE_SIZE, 1), -EFAULT);
+	/* Nothing lies at the last one; the others are done all the same. */
+	assert_int_equal(agent_each(a, SYS_mprotect, ranges, 3, PROT_READ | PROT_WRITE), 1);
+	assert_int_equal(agent_fill(a, AT, 3 * PAGE_SIZE, 1), 0);
+	assert_int_equal(agent_each(a, SYS_mprotect, ranges, 0, PROT_NONE), 0);
+	agent_destroy(a);
+}
+
 static void test_forks(void **state)
 {
 	struct agent *a = start(), *child, *grandchild;
@@ -170,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_accesses),
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_dies_with_the_controller),
