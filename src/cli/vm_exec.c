@@ -21,7 +21,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define LIMIT_NS (120 * NS_PER_S)
 /* Of one program, in the guest; after it, so long for SIGKILL. */
-#define EACH_NS (120 * NS_PER_S)
+#define EACH_NS (300 * NS_PER_S)
 #define KILL_NS (2 * NS_PER_S)
 
 struct arguments {
