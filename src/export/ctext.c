@@ -104,7 +104,7 @@ void ctext_put_comment(struct ctext *t, const char *data, size_t bytes)
 	for (size_t i = 0; i < bytes; i++) {
 		char pair[2] = { data[i], i + 1 < bytes ? data[i + 1] : '\0' };
 
-		ctext_add(t, (unsigned char)data[i] < ' ' ? " " : data + i, 1);
+		ctext_add(t, (unsigned char)data[i] < ' ' && data[i] != '\t' ? " " : data + i, 1);
 		if (!memcmp(pair, "*/", 2) || !memcmp(pair, "/*", 2))
 			ctext_add(t, " ", 1);
 	}

@@ -237,8 +237,8 @@ static void put_failing_call(struct gen *g, const struct stmt *expected, const s
 	put_call(g, "must_fail(", call, behind);
 }
 
-/* Some kernels fail as the file says, others succeed. */
-static bool put_conditional_calls(struct gen *g, const struct stmt *s, const struct ctext *call)
+/* It must succeed, or fail as the file says: of some kernels, or of all. */
+static void put_calls(struct gen *g, const struct stmt *s, const struct ctext *call)
 {
 	bool any = false;
 
@@ -246,26 +246,31 @@ static bool put_conditional_calls(struct gen *g, const struct stmt *s, const str
 		if (!gen_is_for_linux(e))
 			continue;
 		if (linux_range_is_all(&e->kernels)) {
+			if (any) {
+				gen_put(g, "else");
+				gen_end_line(g);
+			}
 			g->depth += any;
 			put_failing_call(g, e, call);
 			g->depth -= any;
-			return true;
+			return;
 		}
-		gen_put(g, "if (");
+		gen_put(g, any ? "else if (" : "if (");
 		gen_condition(g, &e->kernels);
 		gen_put(g, ")");
 		gen_end_line(g);
 		g->depth++;
 		put_failing_call(g, e, call);
 		g->depth--;
+		any = true;
+	}
+	if (any) {
 		gen_put(g, "else");
 		gen_end_line(g);
-		any = true;
 	}
 	g->depth += any;
 	put_call(g, "must(", call, ")");
 	g->depth -= any;
-	return any;
 }
 
 void gen_outcome(struct gen *g, const struct stmt *s, bool counts)
@@ -277,7 +282,7 @@ void gen_outcome(struct gen *g, const struct stmt *s, bool counts)
 	if (g->code.err || call.err)
 		g->body.err = -ENOMEM;
 	ctext_clear(&g->code);
-	(void)put_conditional_calls(g, s, &call);
+	put_calls(g, s, &call);
 	ctext_destroy(&call);
 	g->last_is_zero = !counts;
 }

@@ -38,6 +38,13 @@ static bool is_name_of_other(const struct gen *g, int kind, uint32_t nr, const c
 	return false;
 }
 
+/* What is made of a window's name for its size, or of a loop variable's for its end, ends so. */
+static bool is_derived(const char *name, size_t length)
+{
+	return (length > 6 && !memcmp(name + length - 6, "_pages", 6)) ||
+	       (length > 5 && !memcmp(name + length - 5, "_last", 5));
+}
+
 static void choose_name(struct gen *g, int kind, uint32_t nr)
 {
 	const struct symbol *symbol = &table_of(g, kind)->list[nr];
@@ -46,7 +53,7 @@ static void choose_name(struct gen *g, int kind, uint32_t nr)
 
 	snprintf(s->name, sizeof(s->name), "%.64s", symbol->text);
 	for (length = strlen(s->name); length < sizeof(s->name) - 1; length++) {
-		if (!ctext_is_taken(s->name, length) && !helpers_has(&g->helpers, s->name, length) &&
+		if (!ctext_is_taken(s->name, length) && !is_derived(s->name, length) && !helpers_has(&g->helpers, s->name, length) &&
 		    !is_name_of_other(g, kind, nr, s->name))
 			return;
 		s->name[length] = '_';

@@ -213,8 +213,12 @@ void helpers_write(struct helpers *h, const struct helpers_parts *parts, struct 
 	while (next(&at, &line)) {
 		if (line.mark == '@')
 			used = any_used(h, &line);
-		else if (line.mark == '%' && used)
-			ctext_put(out, "%s", part_of(parts, &line));
+		if (line.mark == '%' && used) {
+			const char *part = part_of(parts, &line);
+
+			ctext_put(out, "%s", part);
+			blank &= !*part;
+		}
 		if (line.mark || !used || !any_used(h, &line))
 			continue;
 		/* What is left out leaves no second blank line behind. */
