@@ -248,6 +248,7 @@ void initramfs_place(const char *host_path, unsigned int nr, struct initramfs_fi
 	while (!strncmp(below, "./", 2))
 		below += 2;
 	file->host_path = host_path;
+	file->program = false;
 	if (stays_below(below)) {
 		snprintf(name, bytes, "%s", host_path);
 		snprintf(file->guest_path, sizeof(file->guest_path), GUEST_WORK "/%s", below);
