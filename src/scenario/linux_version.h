@@ -2,7 +2,8 @@
 /*
  * Versions of Linux, as scenarios speak of them: MAJOR.MINOR, as one number
  * that compares, and ranges of them. The third number of a release is left
- * out on purpose: a stable release changes no behaviour that a scenario may be about.
+ * out on purpose: what a stable release mends is as in the version that it came
+ * from, as far as scenarios are concerned, and the newest stable release counts (V22).
  *
  * A range is inclusive on both sides, so that each of < <= == >= > makes one,
  * and two conditions on a line are their intersection.
