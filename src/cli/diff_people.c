@@ -114,6 +114,7 @@ static void print_row(const struct diff *diff, const struct layout *l, const str
 	if (l->below)
 		putchar('\n');
 	for (unsigned int side = 0; side < diff->nr_sides; side++) {
+		const char marks[] = {' ', mark(row, side), '\0'};
 		char text[64];
 
 		if (l->below) {
@@ -121,8 +122,7 @@ static void print_row(const struct diff *diff, const struct layout *l, const str
 			       value_text(row, side));
 			continue;
 		}
-		snprintf(text, sizeof(text), "%s%s%c", value_text(row, side), mark(row, side) == ' ' ? "" : " ",
-			 mark(row, side));
+		snprintf(text, sizeof(text), "%s%s", value_text(row, side), marks[1] == ' ' ? "" : marks);
 		printf("%-*s", side + 1 == diff->nr_sides ? 0 : (int)l->column[side], text);
 	}
 	if (!l->below)

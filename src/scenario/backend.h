@@ -49,6 +49,7 @@
 /* Of page_info(): done, but whether the page is one of KSM is not known. */
 #define BACKEND_KSM_UNKNOWN 1
 #define BACKEND_INDEX_UNKNOWN UINT64_MAX
+#define BACKEND_NODE_UNKNOWN UINT32_MAX
 
 /* Bits of backend_ops.blind. */
 enum {
@@ -63,7 +64,7 @@ struct backend_page {
 	enum sp_page_state state;
 	bool anon, ksm;
 	bool ksm_unknown; /* as BACKEND_KSM_UNKNOWN */
-	uint32_t nid;     /* if it was asked for */
+	uint32_t nid;     /* if it was asked for; BACKEND_NODE_UNKNOWN */
 	uint64_t pfn;     /* when present */
 };
 

@@ -33,7 +33,7 @@ static const char *const process_stats[] = {
 struct seen_frame {
 	uint64_t pfn;
 	uint64_t round;      /* the operation that it was seen after; another: the slot is free */
-	uint32_t number;
+	uint32_t number, nid;
 	char content[12];
 };
 
@@ -385,11 +385,17 @@ static void present_text(struct exec *x, const struct process *p, uint64_t addr,
 	char node[16] = "";
 
 	if (frame->round != round) {
-		*frame = (struct seen_frame){ .pfn = page->pfn, .round = round, .number = ++o->nr_frames };
+		*frame = (struct seen_frame){ .pfn = page->pfn, .round = round, .number = ++o->nr_frames,
+					       .nid = BACKEND_NODE_UNKNOWN };
 		take_content(x, p, addr, frame->content);
 	}
-	if (with_nodes(x))
-		snprintf(node, sizeof(node), "n%u ", page->nid);
+	/* Whichever mapping tells it, it is the frame's. */
+	if (page->nid != BACKEND_NODE_UNKNOWN)
+		frame->nid = page->nid;
+	if (with_nodes(x) && frame->nid == BACKEND_NODE_UNKNOWN)
+		snprintf(node, sizeof(node), "? ");
+	else if (with_nodes(x))
+		snprintf(node, sizeof(node), "n%u ", frame->nid);
 	snprintf(buf, size, "present %s f%u %s%s",
 		 page->ksm_unknown ? "?" : page->ksm ? "ksm" : page->anon ? "anon" : "file", frame->number,
 		 node, frame->content);

@@ -221,7 +221,7 @@ int kernel_page_info(struct backend_process *p, uint64_t addr, struct sp_page_in
 	return page.anon ? ksm_by_count(p, vma, &ret->ksm) : 0;
 }
 
-/* The nodes of all pages in one call, as node_of(). */
+/* The nodes of all pages in one call. 6.1 does not tell that of a page under PROT_NONE. */
 static int take_nodes(struct backend_process *p, uint64_t addr, unsigned int nr, struct backend_page *ret)
 {
 	void *addresses[LOOK_PAGES];
@@ -234,8 +234,8 @@ static int take_nodes(struct backend_process *p, uint64_t addr, unsigned int nr,
 	if (syscall(SYS_move_pages, p->agent->pid, (long)nr, addresses, NULL, status, 0))
 		return -errno;
 	for (unsigned int i = 0; i < nr; i++)
-		if (ret[i].state == SP_PAGE_PRESENT && status[i] > 0)
-			ret[i].nid = (uint32_t)status[i];
+		if (ret[i].state == SP_PAGE_PRESENT)
+			ret[i].nid = status[i] < 0 ? BACKEND_NODE_UNKNOWN : (uint32_t)status[i];
 	return 0;
 }
 
