@@ -70,6 +70,7 @@ golden help-run run --help
 golden help-run help run
 golden usage-run run --usage
 golden help-diff diff --help
+golden help-export export --help
 golden help-bench-rmap bench rmap --help
 golden help-bench-rmap help bench rmap
 golden help-bench-merge bench merge --help
