@@ -58,11 +58,14 @@ static int add_file(struct build *b, const char *host_path, const char *guest_pa
 /* The loader's list: "\tlibc.so.6 => /lib/.../libc.so.6 (0x...)", one library a line. */
 static int add_libraries(struct build *b, const char *loader, const char *program)
 {
-	const char *const argv[] = {loader, "--list", program, NULL};
+	char place[PATH_MAX];
+	const char *const argv[] = {loader, "--list", place, NULL};
 	struct text out;
 	char *at, *line;
 	int err;
 
+	/* A loader takes a name alone for a library. */
+	snprintf(place, sizeof(place), "%s%s", strchr(program, '/') ? "" : "./", program);
 	text_init(&out, b->lab->mem);
 	err = tool_run(b->lab, argv, NULL, &out);
 	at = out.data;
