@@ -237,7 +237,7 @@ static void figures_of_a_run(void **state)
 	assert_int_equal(number(o, "reached") + 2, number(o, "reachable"));
 	miss = json_object_array_get_idx(get(o, "misses", json_type_array), 0);
 	assert_keys(miss, miss_keys, nothing);
-	assert_int_equal(number(miss, "line"), 33);
+	assert_int_equal(number(miss, "line"), 39);
 	assert_string_equal(text(miss, "operation"), "walk");
 	assert_string_equal(text(miss, "page"), "a:x[2] (0x200000002000)");
 	assert_string_equal(text(miss, "vma"), "0x200000002000-0x200000003000");
