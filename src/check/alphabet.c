@@ -152,11 +152,11 @@ static bool prot_is_idle(const struct spot *s, uint8_t prot)
 	return (s->vma->flags & VM_ACCESS_FLAGS) == flags;
 }
 
-/* Already there without a frame that reclaim could work on? */
+/* Already there, or nothing that could go there? */
 static bool swapout_is_idle(const struct spot *s)
 {
 	if (pte_is_swap(s->pte))
-		return !swap_cache_find(&s->t->machine->vm.swap, pte_value(s->pte));
+		return true;
 	return !s->frame && !pte_is_migration(s->pte);
 }
 

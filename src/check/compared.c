@@ -88,6 +88,10 @@ int compared_add(struct compared *c, const struct on_kernel_event *e)
 		return add_found(c, e);
 	case 'm':
 		return add_shrunk(c, e);
+	case 'l':
+		if (!c->nr_cut++)
+			snprintf(c->why_cut, sizeof(c->why_cut), "%s", e->text);
+		return 0;
 	case 'c':
 		if (!c->nr_skipped++)
 			snprintf(c->why_skipped, sizeof(c->why_skipped), "%s", e->text);

@@ -45,6 +45,8 @@ struct compared {
 	unsigned int nr_findings;
 	struct compared_end *ends;
 	unsigned int nr_ends;
+	uint64_t nr_cut;	 /* sequences that end where the kernel lacks an operation */
+	char why_cut[512];	 /* the first of them */
 	unsigned int nr_skipped; /* sequences that could not be compared */
 	char why_skipped[512];	 /* the first of them; why nothing could be, if none was */
 	char release[128];	 /* of the kernel */

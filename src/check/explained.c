@@ -97,10 +97,22 @@ bool explanation_ends(enum explanation e)
 	return explanations[e].ends;
 }
 
+/*
+ * To swap one page out that is mapped more than once, the kernel backend locks all others, and unlocks
+ * them. Neither joins what belongs together; but both try to, and VMAs may have been apart.
+ */
+static bool joined(const struct versus_difference *d, const struct step *step)
+{
+	const char *dot = strrchr(d->key, '.');
+
+	return step->kind == STEP_SWAPOUT && dot && (!strcmp(dot, ".vmas") || !strcmp(dot, ".map"));
+}
+
 enum explanation explain(const struct versus_difference *d, const struct sequence *s)
 {
-	(void)s;
-	if (!strcmp(d->key, "pages_scanned"))
-		return EXPLAINED_SCANNED;
+	const struct step *step = &s->steps[d->step];
+
+	if (joined(d, step))
+		return EXPLAINED_JOINED;
 	return NR_EXPLANATIONS;
 }

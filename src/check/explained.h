@@ -27,7 +27,7 @@ void difference_name(struct versus_difference *d, const struct step *step);
 
 enum explanation {
 #define EXPLANATIONS(X) \
-	X(SCANNED, "V18", false)
+	X(JOINED, "V32", true)
 #define EXPLANATION_ENUM(name, fact, ends) EXPLAINED_##name,
 	EXPLANATIONS(EXPLANATION_ENUM)
 #undef EXPLANATION_ENUM

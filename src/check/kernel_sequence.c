@@ -23,6 +23,35 @@ static bool kernel_can(const struct step *s)
 	}
 }
 
+/* A page of a file, which the engine does not migrate and a kernel does. */
+static bool engine_cannot(enum trial_outcome outcome, int64_t result)
+{
+	return outcome == TRIAL_ERRNO && result == -EOPNOTSUPP;
+}
+
+/*
+ * merge_across_nodes 0, 1 and 0 again can kill a kernel (K31a), which then says nothing about the
+ * engine.
+ */
+static bool is_deadly(const struct sequence *s, const struct step *next)
+{
+	static const char name[] = "merge_across_nodes";
+	bool split = false, joined = false;
+
+	if (next->kind != STEP_KNOB || strcmp(step_knobs[next->arg].name, name) != 0 ||
+	    strcmp(step_knobs[next->arg].value, "0") != 0)
+		return false;
+	for (unsigned int i = 0; i < s->nr; i++) {
+		const struct step *step = &s->steps[i];
+
+		if (step->kind != STEP_KNOB || strcmp(step_knobs[step->arg].name, name) != 0)
+			continue;
+		joined |= split && !strcmp(step_knobs[step->arg].value, "1");
+		split |= !strcmp(step_knobs[step->arg].value, "0");
+	}
+	return joined;
+}
+
 int kernel_sequence_make(struct trial *t, uint64_t seed, uint64_t number, unsigned int depth,
 			 struct sequence *s)
 {
@@ -38,14 +67,26 @@ int kernel_sequence_make(struct trial *t, uint64_t seed, uint64_t number, unsign
 		return err;
 	while (s->nr < depth) {
 		struct step step = generator_next(&g, t);
-		int64_t result;
+		enum trial_outcome outcome;
+		int64_t result = 0;
 
-		if (!kernel_can(&step))
+		if (!kernel_can(&step) || is_deadly(s, &step))
 			continue;
-		if (trial_step(t, &step, &result) != TRIAL_SKIPPED)
+		outcome = trial_step(t, &step, &result);
+		if (outcome != TRIAL_SKIPPED && !engine_cannot(outcome, result))
 			sequence_add(s, step);
 	}
 	return 0;
+}
+
+bool kernel_sequence_is_fair(const struct sequence *s)
+{
+	if (s->shape.nr_nodes == 2)
+		return true;
+	for (unsigned int i = 0; i < s->nr; i++)
+		if (s->steps[i].kind == STEP_MIGRATE)
+			return false;
+	return true;
 }
 
 /* ---- The scenario ---------------------------------------------------------------------- */
@@ -62,7 +103,7 @@ static int settle(struct trial *t, struct sequence *s, int errors[MAX_STEPS])
 		int64_t result = 0;
 		enum trial_outcome outcome = trial_step(t, &s->steps[i], &result);
 
-		if (outcome == TRIAL_SKIPPED)
+		if (outcome == TRIAL_SKIPPED || engine_cannot(outcome, result))
 			continue;
 		errors[nr] = outcome == TRIAL_ERRNO ? (int)result : 0;
 		s->steps[nr++] = s->steps[i];

@@ -23,6 +23,8 @@
 #define SILENCE_NS (180 * NS_PER_S)
 #define BOOT_NS	   (120 * NS_PER_S)
 #define CONSOLE_LINES 25
+/* Guests that end before their first sequence; one that has compared some counts anew. */
+#define STARTS_MAX 3
 
 struct range {
 	uint64_t first, end;
@@ -35,7 +37,8 @@ struct slot {
 	uint64_t at;	/* the sequence it is at, or the next one */
 	bool inside;	/* it has begun */
 	bool shrinking; /* was compared, differs, and is being shrunk */
-	bool unfit;	/* said that it cannot compare */
+	bool unfit;	/* said that it cannot compare ... */
+	bool again;	/* ... and is to be tried once more at `at` */
 	bool any;	/* has compared something */
 	uint64_t heard_ns;
 };
@@ -50,6 +53,7 @@ struct on_guests {
 	uint64_t next, batch;
 	uint64_t begin_ns;
 	uint64_t tried_twice; /* a sequence number + 1 */
+	unsigned int nr_failed_starts;
 	bool stop;
 };
 
@@ -99,7 +103,7 @@ static int boot(struct on_guests *g, struct slot *slot)
 	g->report->nr_boots++;
 	slot->used = true;
 	slot->at = slot->range.first;
-	slot->inside = slot->shrinking = slot->unfit = slot->any = false;
+	slot->inside = slot->shrinking = slot->unfit = slot->again = slot->any = false;
 	slot->heard_ns = clock_measure_ns();
 	return 0;
 }
@@ -129,8 +133,12 @@ static int on_event(struct on_guests *g, struct slot *slot, const struct on_kern
 		slot->inside = true;
 		break;
 	case 'd':
+		g->nr_failed_starts = 0;
 		slot->inside = false;
 		slot->any = true;
+		slot->at++;
+		break;
+	case 'l':
 		slot->at++;
 		break;
 	case 'f':
@@ -147,8 +155,14 @@ static int on_event(struct on_guests *g, struct slot *slot, const struct on_kern
 		break;
 	case 'c':
 		slot->unfit = true;
+		/* What was being shrunk has been compared. */
+		if (slot->shrinking) {
+			slot->at++;
+			return 0;
+		}
 		/* It is tried again, and counts then. */
-		if (slot->any && g->tried_twice != e->number + 1)
+		slot->again = slot->any && g->tried_twice != e->number + 1;
+		if (slot->again)
 			return 0;
 		break;
 	default:
@@ -260,14 +274,27 @@ static void leave(struct on_guests *g, struct slot *slot, uint64_t first)
 	slot->used = false;
 }
 
-/* Before the first sequence: it is not a sequence that it died of. */
-static int fail_to_start(struct on_guests *g, const struct slot *slot)
+/*
+ * Before the first sequence: it is not a sequence that it died of. What a host without time does to a
+ * boot, it may not do to the next one.
+ */
+static int fail_to_start(struct on_guests *g, struct slot *slot, const char *how)
 {
+	char *console;
+
 	if (slot->vm.end == GUEST_unfit)
 		return lab_fail(g->lab, -ENODEV, "%s: %s", g->o->kernel->name, slot->vm.why);
-	return lab_fail(g->lab, -EIO, "%s: the guest does not come to its work: %.300s%s%.300s",
-			g->o->kernel->name, slot->vm.why, slot->vm.errors.bytes ? ": " : "",
-			text_string(&slot->vm.errors));
+	if (++g->nr_failed_starts < STARTS_MAX) {
+		leave(g, slot, slot->range.first);
+		return 0;
+	}
+	console = console_text(&slot->vm);
+	(void)lab_fail(g->lab, -EIO, "%s: the guest %s before it came to its work%s%.300s%s%.200s\n%.400s",
+		       g->o->kernel->name, how, *slot->vm.why ? ": " : "", slot->vm.why,
+		       slot->vm.errors.bytes ? ": " : "", text_string(&slot->vm.errors),
+		       console ? console : "");
+	free(console);
+	return -EIO;
 }
 
 static int close_slot(struct on_guests *g, struct slot *slot, const char *how)
@@ -277,7 +304,7 @@ static int close_slot(struct on_guests *g, struct slot *slot, const char *how)
 
 	if (how) {
 		if (!slot->inside && !slot->any && !slot->shrinking)
-			return fail_to_start(g, slot);
+			return fail_to_start(g, slot, how);
 		/* While it shrank one, or between two, it was the last one's doing. */
 		if (!slot->inside)
 			at--;
@@ -286,19 +313,17 @@ static int close_slot(struct on_guests *g, struct slot *slot, const char *how)
 		return err;
 	}
 	if (slot->unfit) {
-		bool again = slot->any && g->tried_twice != at + 1;
-
-		if (!slot->any && g->tried_twice != at + 1)
-			g->stop = true;
-		if (again)
+		/* A guest that never could will not the next time either. */
+		g->stop |= !slot->any && g->tried_twice != at + 1;
+		if (slot->again)
 			g->tried_twice = at + 1;
-		leave(g, slot, again ? at : at + 1);
+		leave(g, slot, slot->again || slot->shrinking ? at : at + 1);
 		return 0;
 	}
 	if (at < slot->range.end) {
-		snprintf(slot->vm.why, sizeof(slot->vm.why), "the command ended with status %d",
+		snprintf(slot->vm.why, sizeof(slot->vm.why), "its command, with status %d",
 			 slot->vm.exit_status);
-		return fail_to_start(g, slot);
+		return fail_to_start(g, slot, "ended");
 	}
 	leave(g, slot, slot->range.end);
 	return 0;

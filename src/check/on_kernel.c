@@ -58,14 +58,22 @@ static int still_differs(void *arg, struct sequence *candidate, unsigned int *la
 {
 	struct on_kernel *k = arg;
 	struct versus_outcome out;
-	struct on_kernel_event e = {.kind = 't', .number = k->number, .nr_tries = ++k->nr_tries};
+	struct on_kernel_event e = {.kind = 't', .number = k->number};
 	int err;
 
+	if (!kernel_sequence_is_fair(candidate))
+		return 0;
+	e.nr_tries = ++k->nr_tries;
 	tell(k, &e);
 	err = versus_run(k->v, candidate, &out);
 	if (err)
 		return err;
-	k->failed |= out.kind == VERSUS_CANNOT;
+	if (out.kind == VERSUS_CANNOT) {
+		e.kind = 'c';
+		e.text = out.message;
+		tell(k, &e);
+		k->failed = true;
+	}
 	if (out.kind != VERSUS_DIFFERS || strcmp(out.difference.group, k->group) != 0)
 		return 0;
 	*last = out.difference.step;
@@ -128,7 +136,7 @@ static int run_one(struct on_kernel *k, uint64_t number)
 		err = versus_run(k->v, &s, &k->outcome);
 	if (err)
 		return err;
-	if (k->outcome.kind == VERSUS_CANNOT) {
+	if (k->outcome.kind == VERSUS_CANNOT || k->outcome.kind == VERSUS_INVALID) {
 		e.kind = 'c';
 		e.text = k->outcome.message;
 		tell(k, &e);
@@ -139,6 +147,11 @@ static int run_one(struct on_kernel *k, uint64_t number)
 	e.nr_operations = k->outcome.nr_operations;
 	memcpy(e.nr_explained, k->outcome.nr_explained, sizeof(e.nr_explained));
 	tell(k, &e);
+	if (k->outcome.lacks) {
+		e.kind = 'l';
+		e.text = k->outcome.message;
+		tell(k, &e);
+	}
 	if (k->outcome.kind == VERSUS_AGREES)
 		return 0;
 	e.kind = 'f';

@@ -12,6 +12,7 @@
  *
  *	s NUMBER			the sequence begins
  *	d NUMBER OPERATIONS EXPLAINED	it was compared; EXPLAINED: a count for each explanation
+ *	l NUMBER WHY			but only up to where the kernel lacks something
  *	f NUMBER GROUP			and it differs
  *	t NUMBER TRIES			shrinking it goes on
  *	m NUMBER GROUP STEP OPERATION KEY ENGINE OTHER MORE BEFORE AFTER TEXT

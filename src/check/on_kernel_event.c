@@ -41,6 +41,7 @@ static void put_fields(FILE *to, const struct on_kernel_event *e)
 		put_text(to, e->text);
 		break;
 	case 'c':
+	case 'l':
 		fputc('\t', to);
 		put_text(to, e->text);
 		break;
@@ -171,6 +172,7 @@ bool event_parse(char *line, struct on_kernel_event *e)
 		good = parse_difference(&rest, e);
 		break;
 	case 'c':
+	case 'l':
 		good = last_field(&rest, &e->text);
 		break;
 	default:

@@ -164,7 +164,11 @@ static int run_on(struct versus *v, const struct scenario *scenario, const struc
 	if (err)
 		return err;
 	if (result->verdict == SCENARIO_ERROR || result->verdict == SCENARIO_CANNOT) {
-		v->outcome->kind = VERSUS_CANNOT;
+		v->outcome->lacks = result->verdict == SCENARIO_CANNOT && v->at;
+		if (!v->outcome->lacks)
+			v->outcome->kind = on == v->other && result->verdict == SCENARIO_CANNOT ?
+						   VERSUS_CANNOT :
+						   VERSUS_INVALID;
 		snprintf(v->outcome->message, sizeof(v->outcome->message), "%.500s", result->error);
 	}
 	scenario_result_destroy(result);
@@ -177,7 +181,7 @@ static int run_both(struct versus *v, const struct scenario *scenario)
 
 	if (!err)
 		err = v->err;
-	if (err || v->outcome->kind == VERSUS_CANNOT)
+	if (err || v->outcome->kind != VERSUS_AGREES)
 		return err;
 	return run_on(v, scenario, v->other, compare);
 }
@@ -205,7 +209,7 @@ int versus_run(struct versus *v, struct sequence *s, struct versus_outcome *ret)
 		err = run_both(v, scenario);
 		scenario_destroy(scenario);
 	} else if (err != -ENOMEM) {
-		ret->kind = VERSUS_CANNOT;
+		ret->kind = VERSUS_INVALID;
 		snprintf(ret->message, sizeof(ret->message), "%.500s", diagnostics->list[0]);
 		err = 0;
 	}

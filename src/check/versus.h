@@ -26,7 +26,8 @@
 enum versus_kind {
 	VERSUS_AGREES,
 	VERSUS_DIFFERS,
-	VERSUS_CANNOT, /* nothing can be compared, and why in `message` */
+	VERSUS_INVALID, /* the scenario is none that can be run, and why in `message` */
+	VERSUS_CANNOT,	/* the other backend cannot run it, and why */
 };
 
 struct versus_outcome {
@@ -34,6 +35,7 @@ struct versus_outcome {
 	struct versus_difference difference; /* when it differs */
 	unsigned int nr_operations;	     /* compared, the one that differs included */
 	unsigned int nr_explained[NR_EXPLANATIONS];
+	bool lacks; /* it ended at an operation that the other backend has not, and which in `message` */
 	char message[512];
 };
 

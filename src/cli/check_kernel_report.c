@@ -152,6 +152,9 @@ void check_kernel_print_people(const struct check_kernel_report *r)
 	const struct compared *c = &r->compared;
 
 	print_counts(r);
+	if (c->nr_cut)
+		printf("%" PRIu64 " sequence%s compared in part: %s\n", c->nr_cut,
+		       c->nr_cut == 1 ? "" : "s", c->why_cut);
 	if (c->nr_skipped)
 		printf("%u sequence%s could not be compared: %s\n", c->nr_skipped,
 		       c->nr_skipped == 1 ? "" : "s", c->why_skipped);
@@ -220,7 +223,10 @@ void check_kernel_print_json(const struct check_kernel_report *r)
 	json_add_number(o, "sequences", c->nr_sequences);
 	json_add_number(o, "operations", c->nr_operations);
 	json_add_number(o, "differ", c->nr_differ);
+	json_add_number(o, "cut", c->nr_cut);
+	json_add_text(o, "why_cut", c->why_cut);
 	json_add_number(o, "not_compared", c->nr_skipped);
+	json_add_text(o, "why_not", c->why_skipped);
 	json_object_object_add(o, "interrupted", json_object_new_boolean(c->interrupted));
 	if (!r->options->no_timing)
 		json_add_double(o, "seconds", (double)c->elapsed_ns / 1e9);

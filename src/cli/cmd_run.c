@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "kernel_session.h"
 #include "names.h"
 #include "run.h"
 
@@ -94,7 +95,8 @@ static bool stopped_halfway(const struct scenario_result *r)
 }
 
 /* Fills the report; false when not even a result could be made. */
-static bool run_all(struct run_report *report, const struct run_options *o)
+static bool run_all(struct run_report *report, const struct run_options *o,
+		    struct kernel_session *session)
 {
 	unsigned int nr = 0;
 
@@ -118,6 +120,7 @@ static bool run_all(struct run_report *report, const struct run_options *o)
 		options.progress_arg = &w;
 		if (o->kernel) {
 			options.backend = &kernel_backend;
+			options.session = session;
 			/* Walks are the kernel's own, and so is the state. */
 			options.no_audit = true;
 			options.validate = false;
@@ -172,8 +175,10 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	struct scenario **scenarios = calloc(nr, sizeof(*scenarios));
 	struct diagnostics *diagnostics = malloc(sizeof(*diagnostics));
 	struct json_object *list = o->json ? json_object_new_array() : NULL;
+	struct kernel_session *session = NULL;
 	const char *unwritten;
 	int status = EXIT_HELD;
+	char why[256] = "";
 	bool parsed;
 
 	if (!scenarios || !diagnostics) {
@@ -194,12 +199,15 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 	}
 	/* What only running can find ends the run of its own file alone. */
 	parsed = status != EXIT_USAGE;
+	/* Why there is none, each of them finds out by itself. */
+	if (o->kernel && parsed && kernel_session_open(&session, why, sizeof(why)))
+		session = NULL;
 	for (unsigned int i = 0; i < nr && parsed && !interrupted(); i++) {
 		struct run_report report = {.scenario = scenarios[i]};
 
 		if (i && !o->json && o->steps != STEPS_LINES)
 			putchar('\n');
-		if (run_all(&report, o) && run_baseline(&report)) {
+		if (run_all(&report, o, session) && run_baseline(&report)) {
 			if (o->json)
 				json_object_array_add(list, run_json(&report, o));
 			else if (o->steps != STEPS_LINES)
@@ -217,6 +225,10 @@ static int run_files(char **paths, unsigned int nr, const struct run_options *o)
 		status = EXIT_USAGE;
 	}
 out:
+	if (kernel_session_close(session, why, sizeof(why))) {
+		complain("%s", why);
+		status = EXIT_USAGE;
+	}
 	for (unsigned int i = 0; scenarios && i < nr; i++)
 		scenario_destroy(scenarios[i]);
 	json_object_put(list);

@@ -53,14 +53,16 @@ SP_API int sp_online(struct sp_machine *m, unsigned int node)
 	return 0;
 }
 
-/* The anonymous frame mapped at addr, or NULL. */
-static struct frame *mapped_frame(struct mm *mm, uint64_t addr)
+/* The anonymous frame mapped at addr in a VMA that has these flags, or NULL. */
+static struct frame *mapped_frame(struct mm *mm, uint64_t addr, uint64_t flags)
 {
+	const struct vma *vma;
 	struct frame *frame;
 	pte_t pte;
 
 	rwsem_read_lock(&mm->mmap_lock);
-	pte = vma_lookup(mm, addr) ? vm_pte(mm, addr) : 0;
+	vma = vma_lookup(mm, addr);
+	pte = vma && (vma->flags & flags) == flags ? vm_pte(mm, addr) : 0;
 	rwsem_read_unlock(&mm->mmap_lock);
 	if (!pte_present(pte) || pte_is_zero_page(pte))
 		return NULL;
@@ -76,7 +78,8 @@ SP_API int sp_hold(struct sp_process *p, uint64_t addr, uint64_t *handle)
 
 	if (!p->mm)
 		return -ESRCH;
-	frame = mapped_frame(p->mm, addr & PAGE_MASK);
+	/* A pipe is given what its process may read. */
+	frame = mapped_frame(p->mm, addr & PAGE_MASK, VM_READ);
 	if (!frame)
 		return -EFAULT;
 	if (frame->nr_holds == UINT16_MAX)
@@ -116,6 +119,6 @@ SP_API int sp_walk(struct sp_process *p, uint64_t addr, struct sp_walk_result *r
 
 	if (!p->mm)
 		return -ESRCH;
-	frame = mapped_frame(p->mm, addr & PAGE_MASK);
+	frame = mapped_frame(p->mm, addr & PAGE_MASK, 0);
 	return frame ? rmap_explicit_walk(p->mm->vm, frame, ret) : -EFAULT;
 }

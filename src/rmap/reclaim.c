@@ -141,6 +141,23 @@ void reclaim_madvise_pageout(struct vma *vma, uint64_t addr, struct frame *frame
 	(void)reclaim_frame(vm, frame, true);
 }
 
+/*
+ * A page that is mapped more than once goes by reclaim of all that there is (M5), everything else
+ * being locked meanwhile. That meets these, too: unmapped, still in the swap cache, and
+ * freed if nobody else refers to them.
+ */
+static void drop_cached(struct vm *vm)
+{
+	struct swap *swap = &vm->swap;
+
+	for (uint32_t slot = 0; slot < swap->nr_slots; slot++) {
+		struct frame *cached = swap->slots[slot].used ? swap_cache_find(swap, slot) : NULL;
+
+		if (cached && !cached->mapcount)
+			(void)reclaim_frame(vm, cached, true);
+	}
+}
+
 int vm_swap_out(struct mm *mm, uint64_t addr)
 {
 	struct vm *vm = mm->vm;
@@ -152,14 +169,8 @@ int vm_swap_out(struct mm *mm, uint64_t addr)
 		rwsem_read_lock(&mm->mmap_lock);
 		pte = vma_lookup(mm, addr) ? vm_pte(mm, addr) : 0;
 		rwsem_read_unlock(&mm->mmap_lock);
-		if (pte_is_swap(pte)) {
-			struct frame *cached = swap_cache_find(&vm->swap, pte_value(pte));
-
-			/* Out of the page table, and where possible out of memory. */
-			if (cached)
-				(void)reclaim_frame(vm, cached, false);
+		if (pte_is_swap(pte))
 			return 1;
-		}
 		if (pte_is_migration(pte))
 			return -EDEADLK;
 		if (!pte_present(pte) || pte_is_zero_page(pte))
@@ -167,6 +178,8 @@ int vm_swap_out(struct mm *mm, uint64_t addr)
 		frame = frame_of_pfn(&vm->frames, pte_value(pte));
 		if (!frame_is_anon(frame))
 			return -EFAULT;
+		if (!round && frame->mapcount > 1)
+			drop_cached(vm);
 		if (reclaim_frame(vm, frame, false) == RECLAIM_UNEVICTABLE)
 			return 0;
 	}

@@ -129,6 +129,7 @@ struct backend {
 	pid_t ksmd;
 	char run[4];           /* as the scenario set it */
 	bool awake;            /* the real run is 1 */
+	bool mid_pass;         /* the last pass may not have ended */
 	struct counter_base bases[KERNEL_NR_BASES];
 	uint64_t moment;       /* every operation counts it */
 	uint64_t vmstat_moment; /* of vmstat; 0: never */
@@ -247,6 +248,8 @@ int kernel_migrate(struct backend_process *p, uint64_t addr, int node, bool all)
 int kernel_swap_out(struct backend_process *p, uint64_t addr);
 int64_t kernel_reclaim(struct backend *b, uint64_t nr_pages, unsigned int rounds);
 int64_t kernel_compact(struct backend *b);
+/* References that batches of processors hold are gone (V18). */
+void kernel_work_drain(void);
 int kernel_hold(struct backend_process *p, uint64_t addr, uint64_t *handle);
 int kernel_drop(struct backend *b, uint64_t handle);
 

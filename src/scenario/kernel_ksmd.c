@@ -273,6 +273,10 @@ static int begin_passes(struct backend *b, struct batch *batch, const char *nr_p
 	if (strcmp(b->run, "1"))
 		return -EAGAIN;
 	kernel_pages_changed(b);
+	/* A pass that begins does this by itself. */
+	if (b->mid_pass)
+		kernel_work_drain();
+	b->mid_pass = false;
 	/* EINVAL: the advisor has it. */
 	err = knob_write(b, "pages_to_scan", nr_pages);
 	batch->pages_set = !err;
@@ -334,6 +338,7 @@ static int look_at_some(struct backend *b)
 
 	if (!err)
 		err = wait_asleep(b);
+	b->mid_pass = true;
 	if (err || uncounted || read_progress(b, &after))
 		return err;
 	return after == before ? -EAGAIN : 0;

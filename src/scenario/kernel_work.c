@@ -47,6 +47,7 @@
 /* How many changes of its figures a kernel leaves unreckoned, for each processor. */
 #define UPDATES_EACH 65
 #define SPARED_MAX UINT64_C(65536)
+#define CACHED_ROUNDS 3
 #define MLOCK_ON_FAULT 1
 
 /* ---- What there is ----------------------------------------------------------------- */
@@ -273,6 +274,18 @@ static void spare_others(struct backend *b, struct sparing *sparing)
 	}
 }
 
+/* Pages in the swap cache, mapped ones too. */
+static int swap_cached(struct backend *b, int64_t *ret)
+{
+	char text[4096];
+	int err = kept_read(&b->session->files, "/proc/meminfo", text, sizeof(text));
+
+	if (!err)
+		err = proc_text_find(text, "SwapCached", ret);
+	*ret /= (int64_t)(PAGE_SIZE >> 10);
+	return err;
+}
+
 /* ---- Swapping out ----------------------------------------------------------------------------- */
 
 /* The group of the process itself first: as often as not, the page is there. */
@@ -292,6 +305,19 @@ static void catch_up_all(struct backend *b)
 	for (struct backend_process *p = b->processes; p; p = p->next)
 		if (p->cgroup_id == p->id)
 			catch_up(p);
+}
+
+/*
+ * Of all that move_pages(2) does first, this is wanted: it takes the references that batches of
+ * new pages hold, so that ksmd can write-protect those (V18).
+ */
+void kernel_work_drain(void)
+{
+	static const char own = 1;
+	void *page = (void *)((uintptr_t)&own & PAGE_MASK);
+	int node = 0, status;
+
+	(void)syscall(SYS_move_pages, 0, 1L, &page, &node, &status, MOVE_OWN);
 }
 
 /*
@@ -326,6 +352,26 @@ static void make_old(struct backend *b)
 	}
 }
 
+/*
+ * What left every page table, but not memory, is met by that reclaim, too: all of it goes, so that it
+ * depends on nothing how much does. What a pipe holds stays, however often it is tried.
+ */
+static int drop_cached(struct backend_process *p)
+{
+	int64_t nr_left, before;
+	int err = swap_cached(p->backend, &nr_left);
+
+	before = nr_left + 1;
+	while (!err && nr_left && nr_left < before) {
+		before = nr_left;
+		for (unsigned int i = 0; !err && i < CACHED_ROUNDS; i++)
+			err = reclaim_all(p);
+		if (!err)
+			err = swap_cached(p->backend, &nr_left);
+	}
+	return err;
+}
+
 static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host_page *page)
 {
 	struct backend *b = p->backend;
@@ -345,6 +391,8 @@ static int swap_out_shared(struct backend_process *p, uint64_t addr, struct host
 		if (!err)
 			err = page_at(p, addr, page);
 	}
+	if (!err)
+		err = drop_cached(p);
 	sparing.number = SYS_munlock;
 	sparing.nr_left = SPARED_MAX;
 	spare_others(b, &sparing);
@@ -375,13 +423,13 @@ int kernel_swap_out(struct backend_process *p, uint64_t addr)
 	kernel_did(p->backend);
 	if (err)
 		return err;
-	if (page.kind == HOST_PAGE_SWAPPED)
-		return 1;
 	if (page.kind == HOST_PAGE_MIGRATION)
 		return -EDEADLK;
-	if (page.kind != HOST_PAGE_PRESENT || page.zero || !page.anon)
+	if (page.kind == HOST_PAGE_NONE || (page.kind == HOST_PAGE_PRESENT && (page.zero || !page.anon)))
 		return -EFAULT;
 	err = can_reclaim(p->backend);
+	if (err || page.kind == HOST_PAGE_SWAPPED)
+		return err ? err : 1;
 	if (!err)
 		settle(p, addr);
 	if (!err && page.mapcount > 1)

@@ -117,13 +117,16 @@ static void make_cold(struct mm *mm, uint64_t addr, pte_t pte, bool huge)
 			(uint16_t)~(FRAME_REFERENCED | FRAME_ACTIVE);
 }
 
-static void page_out(struct vma *vma, uint64_t addr, struct frame *frame)
+/* A file's page stays in its file, where nobody sees whether it is in memory. */
+static int page_out(struct vma *vma, uint64_t addr, struct frame *frame)
 {
 	struct vm *vm = vma->mm->vm;
 
-	/* Page-cache reclaim is not part of the engine. */
-	if (vm->hooks.madvise_pageout && frame_is_anon(frame))
+	if (!frame_is_anon(frame))
+		return zap_range(vma, addr, addr + PAGE_SIZE);
+	if (vm->hooks.madvise_pageout)
 		vm->hooks.madvise_pageout(vma, addr, frame);
+	return 0;
 }
 
 /*
@@ -165,31 +168,29 @@ static int cold_or_pageout(struct vma *vma, uint64_t start, uint64_t end, bool p
 	struct mm *mm = vma->mm;
 	struct frames *frames = &mm->vm->frames;
 	uint64_t addr = start;
+	int err = 0;
 	pte_t pte;
 	bool huge;
 
 	if (vma->flags & VM_LOCKED)
 		return -EINVAL;
-	while (page_table_next(&mm->pt, &addr, end, &pte, &huge)) {
+	while (!err && page_table_next(&mm->pt, &addr, end, &pte, &huge)) {
 		if (!pte_present(pte) || pte_is_zero_page(pte) ||
 		    !mapped_once(frames, pte, huge ? HPAGE_PMD_NR : 1)) {
 			addr += huge ? HPAGE_PMD_SIZE : PAGE_SIZE;
 			continue;
 		}
 		if (frame_is_large(frame_of_pfn(frames, pte_value(pte)))) {
-			int err = advise_folio(mm, &addr, start, end, pte, huge, pageout);
-
-			if (err)
-				return err;
+			err = advise_folio(mm, &addr, start, end, pte, huge, pageout);
 			continue;
 		}
 		if (pageout)
-			page_out(vma, addr, frame_of_pfn(frames, pte_value(pte)));
+			err = page_out(vma, addr, frame_of_pfn(frames, pte_value(pte)));
 		else
 			make_cold(mm, addr, pte, false);
 		addr += PAGE_SIZE;
 	}
-	return 0;
+	return err;
 }
 
 static int advise_pages(struct vma *vma, uint64_t start, uint64_t end, int advice)

@@ -143,12 +143,15 @@ static void test_pageout_and_cold(void **state)
 	assert_false(frame->flags & (FRAME_REFERENCED | FRAME_ACTIVE));
 	assert_true(frame_at(mm, 0)->flags & FRAME_ACTIVE);
 	assert_int_equal(f->nr_pageout, 1);
-	/* Pages of files stay. */
+	/* A file's page leaves the page table, and stays in its file. */
 	assert_int_equal(file_create(&f->vm, 8, 1, false, &file), 0);
 	assert_int_equal(map_how(f, 5, 1, PROT_RW, SP_MAP_PRIVATE | SP_MAP_FIXED, file, 4), 0);
 	(void)load(mm, 5);
+	assert_int_equal(advise(f, 5, 1, SP_MADV_COLD), 0);
+	assert_true(pte_present(vm_pte(mm, AT(5))));
 	assert_int_equal(advise(f, 5, 1, SP_MADV_PAGEOUT), 0);
 	assert_int_equal(f->nr_pageout, 1);
+	assert_int_equal(vm_pte(mm, AT(5)), 0);
 	assert_int_equal(lock(f, 1, 1, true), 0);
 	assert_int_equal(advise(f, 1, 1, SP_MADV_PAGEOUT), -EINVAL);
 	assert_int_equal(advise(f, 1, 1, SP_MADV_COLD), -EINVAL);
