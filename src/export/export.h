@@ -11,6 +11,7 @@
  *   gen_op.c		operations
  *   gen_work.c		operations on the machine: processes, ksmd, pages
  *   gen_expect.c	expectations
+ *   gen_body.c	statements, and the comments of the scenario's file between them
  *   export.c		the file as a whole; what cannot be exported
  *   helpers.c		of the helpers in repro_*.c.in, those that are used
  *

@@ -109,8 +109,17 @@ void gen_place(struct gen *g, const struct range *range);
 /* "a, x + PAGE" */
 void gen_page(struct gen *g, const struct range *range);
 
-/* ---- export.c: statements -------------------------------------------------------------- */
+/* ---- gen_body.c: lines of the file, and statements ---------------------------- */
 
+/* A line of the scenario's file. */
+struct source_line {
+	const char *code, *comment; /* comment: NULL: none */
+	size_t code_length, comment_length;
+};
+
+bool gen_next_line(struct gen *g, struct source_line *line);
+/* Takes over what stands up to a line: its own comment, too. `until_end`: up to a loop's end instead. */
+void gen_take_lines(struct gen *g, uint32_t to, bool until_end);
 /* Comments of the file above the line, and of the line itself; then at(). */
 void gen_begin(struct gen *g, const struct stmt *s);
 /* The same without at(): what follows cannot fail. */
@@ -129,6 +138,9 @@ bool gen_is_for_linux(const struct stmt *s);
  * operation's result.
  */
 void gen_outcome(struct gen *g, const struct stmt *s, bool counts);
+
+/* ---- export.c ------------------------------------------------------------------------------ */
+
 void gen_block(struct gen *g, const struct stmt *first);
 
 /* ---- gen_op.c, gen_work.c, gen_expect.c ---------------------------------------------------- */
