@@ -3,8 +3,8 @@
  * What came of a comparison of sequences between engine and kernel: collected from events
  * (on_kernel.h), whether they come from this process or from guests, in any order.
  *
- * Differences of one group are one finding, of which the one with the lowest sequence number is told.
- * So the report of a number of sequences is the same however they were divided.
+ * Differences of one group are one finding, of which the one with the lowest sequence number is
+ * told. So the report of a number of sequences is the same however they were divided.
  *
  *	compared_init(&report);
  *	err = compared_add(&report, &event); ...

@@ -98,8 +98,9 @@ bool explanation_ends(enum explanation e)
 }
 
 /*
- * To swap one page out that is mapped more than once, the kernel backend locks all others, and unlocks
- * them. Neither joins what belongs together; but both try to, and VMAs may have been apart.
+ * To swap one page out that is mapped more than once, the kernel backend locks all others, and
+ * unlocks them. Neither joins what belongs together; but both try to, and VMAs may have been
+ * apart.
  */
 static bool joined(const struct versus_difference *d, const struct step *step)
 {

@@ -3,8 +3,8 @@
  * Differences between the engine and a kernel: what one is about, and those that are known to say
  * nothing against the engine, each with the fact of docs/facts.md that explains it.
  *
- * The table is the place where a comparison can hide what it should find, so every entry is as narrow
- * as what it explains, is counted whenever it is used, and the counts are shown.
+ * The table is the place where a comparison can hide what it should find, so every entry is as
+ * narrow as what it explains, is counted whenever it is used, and the counts are shown.
  *
  * Locks: none; pure functions.
  */

@@ -4,9 +4,10 @@
  * what a kernel does not do as told, and the scenario that each of them is.
  *
  * Left out are limits of frames, swap and mappings, which are not a kernel's to choose for a
- * scenario; `compact` and `reclaim`, of which nobody can say which pages they take (V13); migration of
- * a file's page, which the engine does not do, and knobs that are its own; merge_across_nodes 0, 1
- * and 0 again, of which kernels die (K31a). The machine has two nodes, so that pages can be migrated.
+ * scenario; `compact` and `reclaim`, of which nobody can say which pages they take (V13);
+ * migration of a file's page, which the engine does not do, and knobs that are its own;
+ * merge_across_nodes 0, 1 and 0 again, of which kernels die (K31a). The machine has two nodes,
+ * so that pages can be migrated.
  *
  *	err = kernel_sequence_make(t, seed, number, depth, &s);
  *	err = kernel_sequence_tell(t, &s, "# why\n", &text);
@@ -35,8 +36,8 @@ struct kernel_text {
 };
 
 /*
- * As a scenario that expects the errors that the engine gives. Steps that mean nothing are taken out
- * of *s first. `head`: comment lines that it begins with, or "". 0 or -ENOMEM.
+ * As a scenario that expects the errors that the engine gives. Steps that mean nothing are
+ * taken out of *s first. `head`: comment lines that it begins with, or "". 0 or -ENOMEM.
  */
 int kernel_sequence_tell(struct trial *t, struct sequence *s, const char *head,
 			 struct kernel_text *ret) SP_CHECK;

@@ -233,7 +233,8 @@ static char *sequence_text(const struct on_guests *g, uint64_t number)
 	return text.text;
 }
 
-static int note_end(struct on_guests *g, const struct slot *slot, uint64_t sequence, const char *how)
+static int note_end(struct on_guests *g, const struct slot *slot, uint64_t sequence,
+		    const char *how)
 {
 	struct compared_end *end;
 	int err = compared_add_end(g->report, sequence, &end);
@@ -275,8 +276,8 @@ static void leave(struct on_guests *g, struct slot *slot, uint64_t first)
 }
 
 /*
- * Before the first sequence: it is not a sequence that it died of. What a host without time does to a
- * boot, it may not do to the next one.
+ * Before the first sequence: it is not a sequence that it died of. What a host without time does to
+ * a boot, it may not do to the next one.
  */
 static int fail_to_start(struct on_guests *g, struct slot *slot, const char *how)
 {

@@ -2,10 +2,10 @@
 /*
  * The comparison of on_kernel.h in guests: a batch of sequences a boot, several guests at a time.
  *
- * Batches are the same for any number of jobs. A guest that dies, hangs, or whose kernel complains costs
- * the sequence that it was at: that is told, and the next boot goes on behind it. One whose kernel
- * cannot be compared any more (processes hang in it, say) is replaced, and the sequence is tried once
- * more.
+ * Batches are the same for any number of jobs. A guest that dies, hangs, or whose kernel
+ * complains costs the sequence that it was at: that is told, and the next boot goes on behind
+ * it. One whose kernel cannot be compared any more (processes hang in it, say) is replaced, and
+ * the sequence is tried once more.
  *
  *	struct on_guests_options o = {.kernel = &kernel, .seed = 1, .nr = 1000, .nr_jobs = 2, ...};
  *	err = on_guests_run(lab, &o, &report);
@@ -44,6 +44,7 @@ struct on_guests_options {
 };
 
 /* 0, also when guests ended badly; -errno with lab->msg when none could be had, -ENOMEM. */
-int on_guests_run(struct lab *lab, const struct on_guests_options *o, struct compared *report) SP_CHECK;
+int on_guests_run(struct lab *lab, const struct on_guests_options *o,
+		  struct compared *report) SP_CHECK;
 
 #endif

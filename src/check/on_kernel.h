@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A range of generated sequences, each compared between the engine and the running kernel (versus.h);
- * the first of each group of differences is shrunk. What happens is told as it does, by events, so
- * that whoever listens knows what was running when this kernel dies.
+ * A range of generated sequences, each compared between the engine and the running kernel
+ * (versus.h); the first of each group of differences is shrunk. What happens is told as it
+ * does, by events, so that whoever listens knows what was running when this kernel dies.
  *
  *	struct on_kernel_options o = {.seed = 1, .first = 0, .nr = 100, .depth = 40, .event = print};
  *	err = on_kernel_run(&o);
  *
- * EVENTS AS LINES, for a guest's output: a letter, then fields with tabs between; event_print() writes
- * one, event_parse() reads it.
+ * EVENTS AS LINES, for a guest's output: a letter, then fields with tabs between; event_print()
+ * writes one, event_parse() reads it.
  *
  *	s NUMBER			the sequence begins
  *	d NUMBER OPERATIONS EXPLAINED	it was compared; EXPLAINED: a count for each explanation

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One sequence on two machines: the engine first, then another backend of scenarios, the kernel, and
- * after every operation what is to be seen of them (observe.h) is compared. The first difference ends
- * it: what comes after that is its consequence.
+ * One sequence on two machines: the engine first, then another backend of scenarios, the
+ * kernel, and after every operation what is to be seen of them (observe.h) is compared. The
+ * first difference ends it: what comes after that is its consequence.
  *
  * Differences that are known and not the engine's fault have a fact (explained.h). They do not end
  * the run where nothing can follow from them; where something can, they do, and the sequence counts

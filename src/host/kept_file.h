@@ -10,8 +10,9 @@
  *	err = kept_write(&files, path, "1");
  *	kept_files_close(&files);
  *
- * Results are those of proc_text.h. What does not fit in the table is opened each time. A file whose
- * process is gone goes on saying so: who follows processes does not keep their files here.
+ * Results are those of proc_text.h. What does not fit in the table is opened each time. A file
+ * whose process is gone goes on saying so: who follows processes does not keep their files
+ * here.
  *
  * Locks: none; one thread.
  */

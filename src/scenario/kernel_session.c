@@ -16,8 +16,8 @@
 
 #define GET_MEMORY_MERGE 68
 
-/* Memory comes from the first node, whatever processor an agent is on; its forks inherit that. It was
- * forked, so that this lies in it at the same address. */
+/* Memory comes from the first node, whatever processor an agent is on; its forks inherit that.
+ * It was forked, so that this lies in it at the same address. */
 const unsigned long kernel_first_node = 1;
 
 static void raise_file_limit(void)

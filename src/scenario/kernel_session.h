@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What scenarios on one kernel share, when several run one after the other (kernel.h): KSM taken over
- * once, with the guard of its knobs; files that are read again and again; groups; and the agent that all
- * processes are forked from, which was made before this program grew, so that they are small.
+ * What scenarios on one kernel share, when several run one after the other (kernel.h): KSM
+ * taken over once, with the guard of its knobs; files that are read again and again; groups;
+ * and the agent that all processes are forked from, which was made before this program grew, so
+ * that they are small.
  *
- * A session is a cost saved, no state of scenarios: each of them begins with the same knobs, and nothing
- * merged. Without one, a run makes its own.
+ * A session is a cost saved, no state of scenarios: each of them begins with the same knobs,
+ * and nothing merged. Without one, a run makes its own.
  *
  *	err = kernel_session_open(&session, msg, sizeof(msg));
  *	options.backend = &kernel_backend;
