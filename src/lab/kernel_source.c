@@ -14,7 +14,7 @@
 #define PACKAGE "linux-source-"
 /* Drivers are half of a tree. Their Kconfig files and makefiles must stay. */
 #define UNUSED                                                                  \
-	"--exclude=*/drivers/gpu/*.[ch]", "--exclude=*/drivers/net/*.[ch]",     \
+	"--exclude=*/drivers/gpu/*.[ch]", "--exclude=*/drivers/net/*/*.[ch]",   \
 		"--exclude=*/drivers/media/*.[ch]", "--exclude=*/sound/*.[ch]", \
 		"--exclude=*/Documentation/*.rst"
 
