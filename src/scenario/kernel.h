@@ -244,6 +244,8 @@ void kernel_work_find(struct kernel_session *session);
 void kernel_work_forget(struct kernel_session *session);
 /* A group of its own, so that reclaim takes nobody else's pages. */
 void kernel_work_adopt(struct backend_process *p);
+/* Whether pages of the scenario's processes may go to swap at all. */
+void kernel_work_allow_swap(struct kernel_session *session, bool allow);
 int kernel_migrate(struct backend_process *p, uint64_t addr, int node, bool all);
 int kernel_swap_out(struct backend_process *p, uint64_t addr);
 int64_t kernel_reclaim(struct backend *b, uint64_t nr_pages, unsigned int rounds);

@@ -63,8 +63,12 @@ void kernel_offline_finish(struct backend *b)
 int kernel_offline(struct backend *b, unsigned int node)
 {
 	unsigned int i = node - (b->nr_nodes - b->nr_movable);
-	int err = host_memory_offline(b->movable[i]);
+	int err;
 
+	/* A node whose free pages go is short of memory: its kswapd would take what it can. */
+	kernel_work_allow_swap(b->session, false);
+	err = host_memory_offline(b->movable[i]);
+	kernel_work_allow_swap(b->session, true);
 	kernel_did(b);
 	if (!err)
 		b->is_offline[i] = true;

@@ -126,6 +126,18 @@ void kernel_work_adopt(struct backend_process *p)
 		p->cgroup_id = 0;
 }
 
+void kernel_work_allow_swap(struct kernel_session *session, bool allow)
+{
+	char path[256];
+
+	for (uint32_t id = 1; id <= session->nr_groups; id++) {
+		group_path(session, id, "/memory.swap.max", path);
+		/* Where it cannot be said, a page may be swapped; the scenario will show it. */
+		if (proc_text_write(path, allow ? "max" : "0"))
+			return;
+	}
+}
+
 /* When all processes are gone. That of one that hangs stays, which does no harm. */
 void kernel_work_forget(struct kernel_session *session)
 {
