@@ -109,11 +109,29 @@ static bool joined(const struct versus_difference *d, const struct step *step)
 	return step->kind == STEP_SWAPOUT && dot && (!strcmp(dot, ".vmas") || !strcmp(dot, ".map"));
 }
 
+/*
+ * A page that fork shares out of locked memory has, from the moment when ksmd replaces the locked
+ * mapping, one more reference until a batch is full or the next pass begins: nothing merges it
+ * elsewhere in this pass.
+ */
+static bool batched(const struct sequence *s, unsigned int at)
+{
+	bool locked = false, shared = false;
+
+	for (unsigned int i = 0; i < at; i++) {
+		locked |= s->steps[i].kind == STEP_MLOCK;
+		shared |= locked && s->steps[i].kind == STEP_FORK;
+	}
+	return shared && (s->steps[at].kind == STEP_SCAN || s->steps[at].kind == STEP_SCAN_PAGES);
+}
+
 enum explanation explain(const struct versus_difference *d, const struct sequence *s)
 {
 	const struct step *step = &s->steps[d->step];
 
 	if (joined(d, step))
 		return EXPLAINED_JOINED;
+	if (batched(s, d->step))
+		return EXPLAINED_BATCHED;
 	return NR_EXPLANATIONS;
 }

@@ -26,8 +26,9 @@ struct versus_difference {
 void difference_name(struct versus_difference *d, const struct step *step);
 
 enum explanation {
-#define EXPLANATIONS(X) \
-	X(JOINED, "V32", true)
+#define EXPLANATIONS(X)       \
+	X(JOINED, "V32", true) \
+	X(BATCHED, "V18", true)
 #define EXPLANATION_ENUM(name, fact, ends) EXPLAINED_##name,
 	EXPLANATIONS(EXPLANATION_ENUM)
 #undef EXPLANATION_ENUM

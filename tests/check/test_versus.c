@@ -131,12 +131,38 @@ static void test_texts(void **state)
 	trial_destroy(t);
 }
 
+/* Only what V18 speaks of: locked, then forked, then scanned. */
+static void test_batches(void **state)
+{
+	static const struct {
+		enum step_kind steps[3];
+		enum explanation explanation;
+	} cases[] = {
+		{{STEP_MLOCK, STEP_FORK, STEP_SCAN}, EXPLAINED_BATCHED},
+		{{STEP_MLOCK, STEP_FORK, STEP_SCAN_PAGES}, EXPLAINED_BATCHED},
+		{{STEP_FORK, STEP_MLOCK, STEP_SCAN}, NR_EXPLANATIONS},
+		{{STEP_MLOCK, STEP_FORK, STEP_MIGRATE}, NR_EXPLANATIONS},
+		{{STEP_FILL, STEP_FORK, STEP_SCAN}, NR_EXPLANATIONS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct versus_difference d = {.step = 2, .key = "cow_ksm"};
+		struct sequence s = {.nr = 3};
+
+		for (unsigned int k = 0; k < 3; k++)
+			s.steps[k].kind = cases[i].steps[k];
+		assert_int_equal(explain(&d, &s), cases[i].explanation);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_agrees_with_itself),
 		cmocka_unit_test(test_defect_is_found),
 		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_batches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
