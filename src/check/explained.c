@@ -75,7 +75,7 @@ void difference_name(struct versus_difference *d, const struct step *step)
 		what = dot + 1;
 	else if (strlen(d->key) == 1)
 		what = "process";
-	snprintf(d->group, sizeof(d->group), "%s after %s", what, kind_word(step));
+	snprintf(d->group, sizeof(d->group), "%.30s after %.24s", what, kind_word(step));
 }
 
 static const struct {

@@ -192,9 +192,11 @@ void config_unmet(const char *wanted, const char *config, char *list, size_t byt
 	*list = 0;
 	for (const char *line = wanted; *line;) {
 		size_t length = strcspn(line, "\n");
-		char option[128];
+		char option[128] = "\n";
+		size_t shown = MIN(length, sizeof(option) - 3);
 
-		snprintf(option, sizeof(option), "\n%.*s\n", (int)length, line);
+		memcpy(option + 1, line, shown);
+		memcpy(option + 1 + shown, "\n", 2);
 		if (!strncmp(line, "CONFIG_", 7) && !strstr(config, option) &&
 		    strncmp(config, option + 1, length + 1) != 0 &&
 		    strlen(list) + length + 1 < bytes) {
