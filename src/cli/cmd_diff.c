@@ -17,8 +17,7 @@
 
 struct arguments {
 	struct diff diff;
-	const char *words[VM_KERNELS_MAX]; /* of --kernel, as written */
-	unsigned int nr_words;
+	struct vm_kernel_words words;
 	char **paths;
 };
 
@@ -106,8 +105,8 @@ static bool run_kernels(struct diff *diff, const struct arguments *a, struct lab
 		complain("diff: %s", lab->msg);
 		return false;
 	}
-	for (unsigned int i = 0; i < a->nr_words && !status; i++)
-		status = vm_add_kernels(lab, &diff->kernels, a->words[i]);
+	if (!status)
+		status = vm_add_kernel_words(lab, &diff->kernels, &a->words, "all");
 	if (status)
 		return false;
 	diff->nr_sides = 1 + diff->kernels.nr;
@@ -150,14 +149,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_KERNEL:
-		if (!vm_check_kernel_word(arg))
-			return EINVAL;
-		if (a->nr_words == ARRAY_SIZE(a->words)) {
-			complain("diff: --kernel %s: more than %d kernels", arg, VM_KERNELS_MAX);
-			return EINVAL;
-		}
-		a->words[a->nr_words++] = arg;
-		return 0;
+		return vm_take_kernel_word(&a->words, "diff", arg) ? 0 : EINVAL;
 	case KEY_JSON:
 		a->diff.json = true;
 		return 0;
@@ -223,8 +215,6 @@ int cmd_diff(int argc, char **argv)
 	a = (struct arguments){.diff.silence_ns = 120 * NS_PER_S};
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
-	if (!a.nr_words)
-		a.words[a.nr_words++] = "all";
 	a.diff.files = calloc(a.diff.nr_files, sizeof(*a.diff.files));
 	if (!a.diff.files) {
 		complain("out of memory");

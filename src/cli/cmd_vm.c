@@ -138,6 +138,30 @@ int vm_add_kernels(struct lab *lab, struct vm_kernels *kernels, const char *text
 	return status;
 }
 
+bool vm_take_kernel_word(struct vm_kernel_words *words, const char *command, const char *text)
+{
+	if (!vm_check_kernel_word(text))
+		return false;
+	if (words->nr == ARRAY_SIZE(words->list)) {
+		complain("%s: --kernel %s: more than %d kernels", command, text, VM_KERNELS_MAX);
+		return false;
+	}
+	words->list[words->nr++] = text;
+	return true;
+}
+
+int vm_add_kernel_words(struct lab *lab, struct vm_kernels *kernels,
+			const struct vm_kernel_words *words, const char *otherwise)
+{
+	int status = 0;
+
+	if (!words->nr)
+		return vm_add_kernels(lab, kernels, otherwise);
+	for (unsigned int i = 0; i < words->nr && !status; i++)
+		status = vm_add_kernels(lab, kernels, words->list[i]);
+	return status;
+}
+
 /* ---- list ---- */
 
 static error_t parse_nothing(int key, char *arg, struct argp_state *state)

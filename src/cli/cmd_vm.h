@@ -44,6 +44,16 @@ bool vm_open_lab(struct lab *lab, struct mem *mem);
 int vm_add_kernels(struct lab *lab, struct vm_kernels *kernels, const char *text);
 /* False, told, for a word that is neither; without looking for the kernel itself. */
 bool vm_check_kernel_word(const char *text);
+/* Those of --kernel, which may be repeated, until the lab is open. */
+struct vm_kernel_words {
+	const char *list[VM_KERNELS_MAX];
+	unsigned int nr;
+};
+/* The next one; `command` is for the message. False, told, when it is wrong or one too many. */
+bool vm_take_kernel_word(struct vm_kernel_words *words, const char *command, const char *text);
+/* vm_add_kernels() of each, or of `otherwise` where there is none. */
+int vm_add_kernel_words(struct lab *lab, struct vm_kernels *kernels,
+			const struct vm_kernel_words *words, const char *otherwise);
 /* Of --append, likewise. */
 bool vm_check_append(const char *words);
 

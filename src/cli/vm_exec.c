@@ -26,8 +26,7 @@
 
 struct arguments {
 	struct vm_kernels kernels;
-	const char *words[VM_KERNELS_MAX]; /* of --kernel, as written */
-	unsigned int nr_words;
+	struct vm_kernel_words words;
 	uint64_t limit_ns; /* 0: as many programs take */
 	const char *append;
 	char **paths;
@@ -164,8 +163,8 @@ static int run(struct arguments *a)
 		complain("vm: %s", lab.msg);
 		status = EXIT_USAGE;
 	}
-	for (unsigned int i = 0; i < a->nr_words && !status; i++)
-		status = vm_add_kernels(&lab, &a->kernels, a->words[i]);
+	if (!status)
+		status = vm_add_kernel_words(&lab, &a->kernels, &a->words, "7.2");
 	for (unsigned int i = 0; i < a->kernels.nr && status != EXIT_USAGE; i++)
 		status = worse_exit_status(status, run_guest(&lab, a, i));
 	lab_destroy(&lab);
@@ -180,14 +179,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_KERNEL:
-		if (!vm_check_kernel_word(arg))
-			return EINVAL;
-		if (a->nr_words == ARRAY_SIZE(a->words)) {
-			complain("vm exec: --kernel %s: more than %d kernels", arg, VM_KERNELS_MAX);
-			return EINVAL;
-		}
-		a->words[a->nr_words++] = arg;
-		return 0;
+		return vm_take_kernel_word(&a->words, "vm exec", arg) ? 0 : EINVAL;
 	case KEY_LIMIT:
 		return parse_duration("--time-limit", arg, NS_PER_S, 24 * 3600 * NS_PER_S, &a->limit_ns) ?
 			       0 :
@@ -249,8 +241,6 @@ int vm_exec(int argc, char **argv)
 	a = (struct arguments){.limit_ns = 0};
 	if (!parse_options(&argp, argc, argv, &a) || !programs_are_there(&a))
 		return EXIT_USAGE;
-	if (!a.nr_words)
-		a.words[a.nr_words++] = "7.2";
 	catch_interrupts(2000);
 	return run(&a);
 }

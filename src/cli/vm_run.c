@@ -27,8 +27,7 @@
 
 struct arguments {
 	struct vm_kernels kernels;
-	const char *words[VM_KERNELS_MAX]; /* of --kernel, as written */
-	unsigned int nr_words;
+	struct vm_kernel_words words;
 	bool on_engine, json;
 	const char
 		*options[OPTION_WORDS_MAX]; /* what the guest's command is given before the files */
@@ -194,8 +193,8 @@ static int run(struct arguments *a, const struct vm_files *files)
 		complain("vm: %s", lab.msg);
 		status = EXIT_USAGE;
 	}
-	for (unsigned int i = 0; i < a->nr_words && !status; i++)
-		status = vm_add_kernels(&lab, &a->kernels, a->words[i]);
+	if (!status)
+		status = vm_add_kernel_words(&lab, &a->kernels, &a->words, "7.2");
 	if (!status &&
 	    !vm_units_init(&units, &a->kernels, files, (unsigned int)a->jobs, a->on_engine))
 		status = EXIT_USAGE;
@@ -214,14 +213,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_KERNEL:
-		if (!vm_check_kernel_word(arg))
-			return EINVAL;
-		if (a->nr_words == ARRAY_SIZE(a->words)) {
-			complain("vm run: --kernel %s: more than %d kernels", arg, VM_KERNELS_MAX);
-			return EINVAL;
-		}
-		a->words[a->nr_words++] = arg;
-		return 0;
+		return vm_take_kernel_word(&a->words, "vm run", arg) ? 0 : EINVAL;
 	case KEY_ON:
 		a->on_engine = !strcmp(arg, "engine");
 		if (a->on_engine || !strcmp(arg, "kernel"))
@@ -305,8 +297,6 @@ int vm_run(int argc, char **argv)
 	a = (struct arguments){.jobs = 1};
 	if (!parse_options(&argp, argc, argv, &a))
 		return EXIT_USAGE;
-	if (!a.nr_words)
-		a.words[a.nr_words++] = "7.2";
 	if (vm_files_parse(&files, a.paths, a.nr_paths)) {
 		catch_interrupts(2000);
 		status = run(&a, &files);
