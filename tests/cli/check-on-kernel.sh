@@ -37,19 +37,7 @@ else
 	skip "here, without root" "no setpriv, or the command is where only root sees it"
 fi
 
-# What was tested so far was; the rest is not, and that is said.
-impossible()
-{
-	echo "NO GUEST WAS BOOTED: $1" >&2
-	[ "$nr_failed" = 0 ] || finish
-	exit 77
-}
-
-if grep -q __asan_init "$SAMEPAGE"; then
-	impossible "a sanitizer's shadow memory does not fit into a guest; the release build boots them"
-fi
-command -v qemu-system-x86_64 > /dev/null || impossible "QEMU is not installed"
-"$SAMEPAGE" vm fetch 6.1 7.2 2> .err || impossible "no kernels: $(cat .err)"
+need_guests 6.1 7.2
 
 agrees()
 {

@@ -12,6 +12,7 @@
 #	check "a name" FUNCTION [ARGUMENT]...	whatever FUNCTION says by its status;
 #						what it prints is shown when it fails
 #	skip "a name" "why"
+#	need_guests 7.2				real kernels, or nothing is tested
 #	finish
 #
 # Every case runs, whatever the others did. $dir is a directory of this script's
@@ -54,6 +55,25 @@ skip()
 	echo "$2"
 	echo "[  SKIPPED ] $1"
 	skipped+=("$1")
+}
+
+# need_guests [KERNEL...]: ends the script where guests of these kernels (all) cannot be had, loudly.
+need_guests()
+{
+	local why=
+
+	if grep -q __asan_init "$SAMEPAGE"; then
+		why="a sanitizer's shadow memory does not fit into a guest; the release build boots them"
+	elif ! command -v qemu-system-x86_64 > /dev/null; then
+		why="QEMU is not installed"
+	elif ! "$SAMEPAGE" vm fetch "$@" 2> .err; then
+		why="no kernels: $(cat .err)"
+	fi
+	[ -n "$why" ] || return 0
+	echo "NO GUEST WAS BOOTED: $why" >&2
+	# What was tested so far was.
+	[ "$nr_failed" = 0 ] || finish
+	exit 77
 }
 
 finish()

@@ -5,17 +5,7 @@
 # and a guest that dies. Where guests cannot be had, that is said, and nothing of this file is tested.
 . "$SP_SOURCE/tests/cli/common.sh"
 
-impossible()
-{
-	echo "NO GUEST WAS BOOTED: $1" >&2
-	exit 77
-}
-
-if grep -q __asan_init "$SAMEPAGE"; then
-	impossible "a sanitizer's shadow memory does not fit into a guest; the release build boots them"
-fi
-command -v qemu-system-x86_64 > /dev/null || impossible "QEMU is not installed"
-"$SAMEPAGE" vm fetch 2> .err || impossible "no kernels: $(cat .err)"
+need_guests
 
 forked=('process a' 'a: map x 4' 'a: madvise x mergeable' 'a: fill x 0x77' 'scan 2' 'a: fork b'
 	'b: fill x[1] 0x11' 'scan 1' 'b: exit' 'scan 1')

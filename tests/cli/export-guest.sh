@@ -6,17 +6,7 @@
 # every scenario and every kernel.
 . "${SP_SOURCE:?}/tests/cli/common.sh" || exit 1
 
-impossible()
-{
-	echo "NO GUEST WAS BOOTED: $1" >&2
-	exit 77
-}
-
-if grep -q __asan_init "$SAMEPAGE"; then
-	impossible "a sanitizer's shadow memory does not fit into a guest; the release build boots them"
-fi
-command -v qemu-system-x86_64 > /dev/null || impossible "QEMU is not installed"
-"$SAMEPAGE" vm fetch 7.2 2> .err || impossible "no kernel: $(cat .err)"
+need_guests 7.2
 
 names=(01-equal-pages-merge 05-knob-errnos 10-prctl-merge-any 15-zero-pages 21-private-file-pages-merge
 	35-evict mremap-move mremap-move-migrate private-file v03-child-only-unreachable

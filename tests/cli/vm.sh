@@ -7,18 +7,8 @@
 # The kernels are kept in the user's cache, so that only the first run needs a network.
 . "$SP_SOURCE/tests/cli/common.sh"
 
-impossible()
-{
-	echo "NO GUEST WAS BOOTED: $1" >&2
-	exit 77
-}
-
-if grep -q __asan_init "$SAMEPAGE"; then
-	impossible "a sanitizer's shadow memory does not fit into a guest; the release build boots them"
-fi
-command -v qemu-system-x86_64 > /dev/null || impossible "QEMU is not installed"
 kernels=(6.1 6.12 7.2)
-"$SAMEPAGE" vm fetch 2> .err || impossible "no kernels: $(cat .err)"
+need_guests
 options=()
 for kernel in "${kernels[@]}"; do
 	options+=(--kernel "$kernel")

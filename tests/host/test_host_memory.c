@@ -75,7 +75,8 @@ static int setup(void **state)
 
 	memset(&f, 0, sizeof(f));
 	mem_init(&f.mem);
-	snprintf(f.dir, sizeof(f.dir), "/tmp/sp-memory-XXXXXX");
+	snprintf(f.dir, sizeof(f.dir), "%s/samepage-memory-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : P_tmpdir);
 	assert_non_null(mkdtemp(f.dir));
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		make_dir(&f, dirs[i]);

@@ -14,11 +14,12 @@
 
 #include "kept_file.h"
 
-static char dir[] = "/tmp/kept-XXXXXX";
+static char dir[200];
 
 static int set_up(void **state)
 {
 	(void)state;
+	snprintf(dir, sizeof(dir), "%s/samepage-kept-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : P_tmpdir);
 	return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -40,7 +41,7 @@ static void put(const char *path, const char *text)
 static void test_says_what_is(void **state)
 {
 	struct kept_files files = { .nr = 0 };
-	char path[64], text[64];
+	char path[256], text[64];
 	int64_t value;
 
 	(void)state;
@@ -74,7 +75,7 @@ static void test_says_what_is(void **state)
 static void test_many(void **state)
 {
 	struct kept_files files = { .nr = 0 };
-	char path[64];
+	char path[256];
 	int64_t value;
 
 	(void)state;
